@@ -1,0 +1,131 @@
+"""Does a call do what the case asks for: exact about types, order-free where order is free.
+
+The grader's ground: values, then calls, then lists of calls (one to one, by maximum matching).
+"""
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Accepted = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One expected call: for each argument the accepted values; `optional` arguments may be left out."""
+
+    name: str
+    arguments: Accepted
+    optional: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One call that was made, its arguments parsed; None when they were not a JSON object."""
+
+    name: str
+    arguments: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Which wanted call each made call fits (`pairs`: wanted index, made index), and what is left over."""
+
+    pairs: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+
+    @property
+    def exact(self) -> bool:
+        return not self.missing and not self.extra
+
+
+def tidy(text: str) -> str:
+    """The form in which two strings are compared: width and outer or repeated white space do not count.
+
+    >>> tidy(" １００  元 ")
+    '100 元'
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def same(value: Any, wanted: Any, text: Callable[[str], str] = tidy) -> bool:
+    """Equal by JSON's types: 12 is 12.0, but true is not 1 and "12" is not 12; nested values alike.
+
+    >>> same([12, 15], [12.0, 15.0]), same(True, 1), same("12", 12)
+    (True, False, False)
+    """
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    if isinstance(value, str) and isinstance(wanted, str):
+        return text(value) == text(wanted)
+    if isinstance(value, int | float) and isinstance(wanted, int | float):
+        return value == wanted
+    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
+        return value.keys() == wanted.keys() and all(same(value[k], wanted[k], text) for k in value)
+    if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
+        return len(value) == len(wanted) and all(same(v, w, text) for v, w in zip(value, wanted, strict=True))
+    return value is None and wanted is None
+
+
+def fits(made: Made, wanted: Wanted, text: Callable[[str], str] = tidy) -> bool:
+    """Right tool, no argument too many, none missing, every value accepted.
+
+    >>> fits(Made("get_weather", {"city": "北京"}), Wanted("get_weather", {"city": ["北京", "Beijing"]}))
+    True
+    """
+    if made.name != wanted.name or made.arguments is None:
+        return False
+    if not made.arguments.keys() <= wanted.arguments.keys():
+        return False
+    return all(
+        any(same(made.arguments[name], value, text) for value in accepted)
+        if name in made.arguments
+        else name in wanted.optional
+        for name, accepted in wanted.arguments.items()
+    )
+
+
+def match_calls(
+    made: Sequence[Made],
+    wanted: Sequence[Wanted],
+    *,
+    ordered: bool = False,
+    text: Callable[[str], str] = tidy,
+) -> Match:
+    """Pair as many calls as can be paired, each once; `ordered` pairs them position by position.
+
+    >>> swapped = match_calls([Made("f", {"x": 2}), Made("f", {"x": 1})],
+    ...                       [Wanted("f", {"x": [1, 2]}), Wanted("f", {"x": [2]})])
+    >>> swapped.exact, swapped.pairs
+    (True, ((0, 1), (1, 0)))
+    """
+    edges = [[fits(call, want, text) for call in made] for want in wanted]
+    if ordered:
+        pairs = [(i, i) for i in range(min(len(made), len(wanted))) if edges[i][i]]
+    else:
+        pairs = _maximum_matching(edges, len(made))
+    paired_wanted, paired_made = {w for w, _ in pairs}, {m for _, m in pairs}
+    return Match(
+        tuple(sorted(pairs)),
+        tuple(w for w in range(len(wanted)) if w not in paired_wanted),
+        tuple(m for m in range(len(made)) if m not in paired_made),
+    )
+
+
+def _maximum_matching(edges: list[list[bool]], width: int) -> list[tuple[int, int]]:
+    owner: list[int | None] = [None] * width
+
+    def place(want: int, seen: set[int]) -> bool:
+        for call in range(width):
+            if edges[want][call] and call not in seen:
+                seen.add(call)
+                if owner[call] is None or place(owner[call], seen):
+                    owner[call] = want
+                    return True
+        return False
+
+    for want in range(len(edges)):
+        place(want, set())
+    return [(want, call) for call, want in enumerate(owner) if want is not None]
