@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from labkit.protocol.messages import Message, ToolCall
+from labkit.protocol.messages import Message, ToolCall, Usage
 
 Mode = Literal["none", "auto", "required"]
 
@@ -46,7 +46,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the brain decided: text, calls, both, or a refusal; the service gives ids to calls without one."""
+    """What the brain decided: text, calls, both, or a refusal; the service gives ids to calls without one.
+
+    `usage` is what a genuine model really spent; left out, the service counts.
+    """
 
     text: str | None = None
     calls: tuple[ToolCall, ...] = ()
@@ -54,6 +57,7 @@ class Decision:
     finish: str | None = None
     reasoning_tokens: int = 0
     reasoning_text: str | None = None
+    usage: Usage | None = None
 
 
 Brain = Callable[[Ask], Decision]
