@@ -1,4 +1,4 @@
-"""The commands of the course. What one command alone needs is imported inside it, so that each starts at once."""
+"""The commands of the course; what only one of them needs is imported inside it, so that each starts at once."""
 
 import shutil
 import sys
@@ -50,7 +50,7 @@ def show_progress():
 
 
 def hand_out() -> Path:
-    """The learner's own folder; notebooks that are not in it yet are copied there, none is ever written over."""
+    """The learner's own folder, with the notebooks it lacks copied in; none is ever written over."""
     MINE.mkdir(exist_ok=True)
     for source in sorted((ROOT / "notebooks").glob("*.ipynb")):
         if not (MINE / source.name).exists():

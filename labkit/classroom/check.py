@@ -1,7 +1,7 @@
 """`check` says what passed and what to think about, `hint` nudges, `progress` shows what is still open.
 
-A check never stops a notebook: Run All on a fresh copy reaches the end. What it saw is kept beside the notebooks in
-`.labkit/progress.json`, which belongs to the learner. `LABKIT_PROGRESS=off` keeps it in memory only;
+A check never stops a notebook: Run All on a fresh copy reaches the end. What it saw is kept beside the notebooks
+in `.labkit/progress.json`, which belongs to the learner; `LABKIT_PROGRESS=off` keeps it in memory only.
 `LABKIT_CHECK=strict` makes a check raise that has not passed.
 """
 
@@ -103,7 +103,7 @@ def is_blank(answer: Any) -> bool:
 
 
 def hint(task: str, folder: Path | str = ".") -> None:
-    """Print the next hint of a task; after the last one it starts again. Raises `BadFile` for an unknown task."""
+    """Print the next hint of a task, then the first again; raises `BadFile` for a task that is not there."""
     hints = _hints(task, Path(folder))
     row = _read(folder).get(task, {})
     shown = row.get("hints", 0)
@@ -121,7 +121,7 @@ def _hints(task: str, folder: Path) -> list[str]:
 
 
 def progress(number: str = "", folder: Path | str = ".") -> None:
-    """Print one line a notebook (or only for `number`): how many exercises passed, and which are still open."""
+    """Print a line for each notebook, or for `number` only: what has passed and what is still open."""
     rows = _read(folder)
     for path in notebooks(Path(folder)):
         if not path.name.startswith(number):

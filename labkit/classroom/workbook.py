@@ -1,7 +1,7 @@
-"""One source, two notebooks: `solutions/NN_topic.py` is the chapter with the answers in, and both are built from it.
+"""One source, two notebooks: `solutions/NN_topic.py` is the chapter with its answers; both are built from it.
 
-The title of a cell says what it is for: `task`, `exercise`, `check`, and the `wrong` and `right` answers, never shown,
-that prove the check. What is built is the same, byte for byte, however often it is built.
+The title of a cell says what it is for: `task`, `exercise`, `check`, and the `wrong` and `right` answers that
+prove the check and are never shown. What is built is the same, byte for byte, however often it is built.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ class Cell:
 
 
 def sources(numbers: Iterable[str] = ()) -> list[Path]:
-    """The chapters of the course, or those whose number is named; raises `BadFile` for one that is not there."""
+    """The chapters of the course, or those named by number; raises `BadFile` for one that is not there."""
     wanted = [number.zfill(2) for number in numbers] or [""]
     found = {n: sorted((ROOT / "solutions").glob(f"{n or '[0-9][0-9]'}_*.py")) for n in wanted}
     if missing := [number for number, paths in found.items() if number and not paths]:
@@ -61,8 +61,8 @@ def read_chapter(path: Path) -> tuple[Cell, ...]:
     for cell in chapter:
         if cell.role == "exercise" and not SOLUTION.search(cell.source):
             raise BadFile(
-                f"{path.name}, exercise {cell.task}: no answer between ### BEGIN SOLUTION and ### END SOLUTION",
-                hint="Put both markers around what the learner is to write.",
+                f"{path.name}, exercise {cell.task}: the solution markers are missing",
+                hint="Put ### BEGIN SOLUTION and ### END SOLUTION around what the learner is to write.",
             )
     return chapter
 
@@ -90,7 +90,7 @@ def cut(source: str, *, answers: bool) -> str:
 
 
 def notebook(chapter: Iterable[Cell], *, answers: bool) -> NotebookNode:
-    """The chapter as a notebook that has not run yet; cell ids follow from what a cell says, so diffs stay small."""
+    """The chapter as a notebook that has not run; cell ids follow from what a cell says, for small diffs."""
     built = nbformat.v4.new_notebook(metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}})
     seen: dict[str, int] = {}
     for cell in chapter:
@@ -114,7 +114,7 @@ def _digest(text: str) -> str:
 
 
 def quiet_environment(**more: str) -> dict[str, str]:
-    """The variables of this process without what would change a lesson: keys, and the settings of labkit itself."""
+    """The variables of this process without what would change a lesson: keys, and settings of labkit."""
     kept = {
         k: v
         for k, v in os.environ.items()
@@ -163,7 +163,7 @@ def build(source: Path) -> list[Path]:
 
 
 def stale(source: Path) -> list[str]:
-    """Why the notebooks of a chapter are not what its source makes of them; empty when they are. Runs nothing."""
+    """Why the notebooks of a chapter are not what its source makes of them, if so; nothing is run."""
     chapter, reasons = read_chapter(source), []
     for answers, path in _targets(source).items():
         name = f"{path.parent.name}/{path.name}"
