@@ -24,16 +24,14 @@ def test_wilson_refuses_what_is_no_rate(successes, n):
         wilson(successes, n)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "beta", "cases", "repeats"), [(8, 2, 60, 5), (8, 2, 200, 1), (2, 2, 60, 3)]
-)
-def test_ninety_five_percent_intervals_cover_their_claim(alpha, beta, cases, repeats):
-    """Issue 6.3: over 1,000 simulated evals the 95% intervals cover between 93% and 97%."""
-    random, covered = np.random.default_rng(6), 0
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_ninety_five_percent_intervals_cover_their_claim(seed):
+    """Issue 6.3: over 1,000 simulated evals of every kind the 95% intervals cover between 93% and 97%."""
+    random, covered = np.random.default_rng(seed), 0
     for _ in range(1000):
+        (alpha, beta), cases, repeats = random.uniform(1, 9, 2), random.integers(20, 200), random.integers(1, 6)
         rates = random.beta(alpha, beta, cases)
-        scores = {str(i): random.binomial(1, rate, repeats) for i, rate in enumerate(rates)}
-        interval = cluster_interval(scores)
+        interval = cluster_interval({str(i): random.binomial(1, p, repeats) for i, p in enumerate(rates)})
         covered += interval.low <= alpha / (alpha + beta) <= interval.high
     assert 930 <= covered <= 970
 

@@ -1,14 +1,14 @@
 """A small genuine model on the CPU as the brain: SmolLM2-135M, run in this process by llama.cpp.
 
-Its own template ignores `tools`, so the choice is carried out here, as a grammar: none gives free text, a named
-function one branch, required a union of the callable tools, auto that union and "none". The grammar keeps the
-form; nothing keeps the truth.
+Its own template ignores `tools`, so the choice is carried out here, as a grammar: none gives free text, a
+named function one branch, required a union of the callable tools, auto that union and "none". The grammar
+keeps the form; nothing keeps the truth.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +27,10 @@ RULES = (
     'When no tool fits, answer {"tool": "none", "arguments": {}}.'
 )
 NONE = ToolSpec("none", "no tool fits; answer in words", {"type": "object", "properties": {}})
-LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NOTHING = Usage()
+OPENING = '{"tool": "'
+NEUTRAL = "..."
+UNSEEN = -15.0
 
 
 def load(path: str | os.PathLike[str] | None = None, *, threads: int = 2, context: int = 8192) -> Complete:
@@ -52,15 +55,12 @@ def load(path: str | os.PathLike[str] | None = None, *, threads: int = 2, contex
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The brain: `decoding` is grammar (constrained), free (parsed afterwards) or router (one-token labels).
+    """The brain: `decoding` is grammar (constrained), free (parsed afterwards) or router (names weighed).
 
-    >>> told = []
-    >>> def fake(request):
-    ...     told.append(request)
-    ...     return {"choices": [{"text": '{"tool": "get_weather", "arguments": {"city": "Oslo"}}'}], "usage": {}}
+    >>> answer = '{"tool": "get_weather", "arguments": {"city": "Oslo"}}'
     >>> weather = ToolSpec("get_weather", "weather in a city", {"type": "object", "properties": {}})
     >>> ask = Ask("smollm2", (Message("user", "Rain in Oslo?"),), (weather,), (weather,))
-    >>> Local(fake)(ask).calls[0].arguments
+    >>> Local(lambda request: {"choices": [{"text": answer}]})(ask).calls[0].arguments
     '{"city": "Oslo"}'
     """
 
@@ -71,7 +71,7 @@ class Local:
         if not ask.callable or ask.mode == "none":
             return self._talk(ask)
         branches = ask.callable if ask.mode == "required" or ask.named else (*ask.callable, NONE)
-        usage = Usage()
+        usage = NOTHING
         if self.decoding == "router" and len(branches) > 1:
             choice, usage = self.route(ask, branches)
             branches = (choice,)
@@ -80,15 +80,32 @@ class Local:
         return self._decide(ask, branches, usage)
 
     def route(self, ask: Ask, branches: tuple[ToolSpec, ...]) -> tuple[ToolSpec, Usage]:
-        """The branch whose one-token label is the most probable next token; at most 26 branches."""
-        labelled = dict(zip(LABELS, branches[: len(LABELS)], strict=False))
-        menu = "\n".join(f"{label}. {_line(tool)}" for label, tool in labelled.items())
-        question = f"{_last_user(ask)}\n\nWhich entry of the menu fits? Answer with its letter.\n{menu}"
-        prompt = (
-            _turn("system", "You pick one entry of a menu.") + _turn("user", question) + _open("assistant")
-        )
-        reply = self.complete({"prompt": prompt, "n_predict": 1, "n_probs": 100, "temperature": 0})
-        return labelled[_best_label(reply, labelled)], _usage(reply)
+        """The tool whose name the request makes more probable, against a request that says nothing.
+
+        Without that calibration a model of this size names the same tool whatever is asked.
+        """
+        silent = replace(ask, messages=(*_before_last_user(ask), Message("user", NEUTRAL)))
+        asked, first = self._weigh(_prompt(ask, branches), branches)
+        unasked, second = self._weigh(_prompt(silent, branches), branches)
+        best = max(branches, key=lambda tool: asked[tool.name] - unasked[tool.name])
+        return best, first + second
+
+    def _weigh(self, prompt: str, branches: tuple[ToolSpec, ...]) -> tuple[dict[str, float], Usage]:
+        """Log-probability of each tool's name as the next words, in one pass for every fork of the names."""
+        weights, usage = {tool.name: 0.0 for tool in branches}, Usage()
+        forks = [("", [f'{tool.name}"' for tool in branches])]
+        while forks:
+            begun, names = forks.pop()
+            if len(names) == 1:
+                continue
+            request = {"prompt": prompt + OPENING + begun, "n_predict": 1, "n_probs": 1000, "temperature": 0}
+            reply = self.complete(request)
+            usage += _usage(reply)
+            for token, (logprob, group) in _by_next_token(reply, names, begun).items():
+                for name in group:
+                    weights[name[:-1]] += logprob
+                forks.append((begun + token, group))
+        return weights, usage
 
     def _decide(self, ask: Ask, branches: tuple[ToolSpec, ...], spent: Usage) -> Decision:
         request = self._request(ask, _prompt(ask, branches))
@@ -105,8 +122,8 @@ class Local:
         arguments = json.dumps(chosen["arguments"], ensure_ascii=False)
         return Decision(calls=(ToolCall("", chosen["tool"], arguments),), usage=usage)
 
-    def _talk(self, ask: Ask, spent: Usage = Usage()) -> Decision:
-        turns = "".join(_render(message) for message in ask.messages)
+    def _talk(self, ask: Ask, spent: Usage = NOTHING) -> Decision:
+        turns = "".join(_render(replace(message, calls=())) for message in ask.messages if not message.calls)
         reply = self.complete(self._request(ask, turns + _open("assistant")))
         return Decision(text=reply["choices"][0]["text"].strip(), usage=spent + _usage(reply))
 
@@ -130,8 +147,29 @@ def _packaged_model() -> Path:
 def _prompt(ask: Ask, branches: tuple[ToolSpec, ...]) -> str:
     menu = "\n".join(f"- {_line(tool)}" for tool in branches)
     rules = "\n".join([*(m.content for m in ask.messages if m.role in ("system", "developer")), RULES, menu])
-    turns = (_render(message) for message in ask.messages if message.role not in ("system", "developer"))
-    return _turn("system", rules) + "".join(turns) + _open("assistant")
+    return _turn("system", rules) + "".join(map(_as_decision, _decisions(ask))) + _open("assistant")
+
+
+def _decisions(ask: Ask) -> Iterator[Message]:
+    """The exchanges as pairs of a request and the first decision on it; the current one as it stands."""
+    start = len(_before_last_user(ask))
+    decided = True
+    for message in ask.messages[:start]:
+        if message.role == "user" or (message.role == "assistant" and not decided):
+            decided = message.role == "assistant"
+            yield message
+    yield from (message for message in ask.messages[start:] if message.role not in ("system", "developer"))
+
+
+def _before_last_user(ask: Ask) -> tuple[Message, ...]:
+    last = max((i for i, message in enumerate(ask.messages) if message.role == "user"), default=0)
+    return ask.messages[:last]
+
+
+def _as_decision(message: Message) -> str:
+    if message.role == "assistant" and not message.calls:
+        return _turn("assistant", '{"tool": "none", "arguments": {}}')
+    return _render(message)
 
 
 def _line(tool: ToolSpec) -> str:
@@ -154,10 +192,6 @@ def _open(role: str) -> str:
     return f"<|im_start|>{role}\n"
 
 
-def _last_user(ask: Ask) -> str:
-    return next((message.content for message in reversed(ask.messages) if message.role == "user"), "")
-
-
 def _branch(tool: ToolSpec) -> dict[str, Any]:
     arguments = tool.parameters or {"type": "object", "properties": {}}
     return {
@@ -177,14 +211,16 @@ def _read(text: str) -> dict[str, Any] | None:
     return value if fits and isinstance(value.get("arguments"), dict) else None
 
 
-def _best_label(reply: dict[str, Any], labelled: dict[str, ToolSpec]) -> str:
-    ranked = (token["token"].strip() for token in _ranked(reply))
-    return next((token for token in ranked if token in labelled), next(iter(labelled)))
-
-
-def _ranked(reply: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for position in (reply["choices"][0].get("logprobs") or {}).get("content", []):
-        yield from position["top_logprobs"]
+def _by_next_token(reply: dict[str, Any], names: list[str], begun: str) -> dict[str, tuple[float, list[str]]]:
+    """The names grouped by the longest seen token that continues each, with that token's log-probability."""
+    position = reply["choices"][0]["logprobs"]["content"][0]
+    seen = {entry["token"]: entry["logprob"] for entry in position["top_logprobs"] if entry["token"]}
+    groups: dict[str, tuple[float, list[str]]] = {}
+    for name in names:
+        rest = name[len(begun) :]
+        token = max((t for t in seen if rest.startswith(t)), key=len, default=rest[:1])
+        groups.setdefault(token, (seen.get(token, UNSEEN), []))[1].append(name)
+    return groups
 
 
 def _usage(reply: dict[str, Any]) -> Usage:
