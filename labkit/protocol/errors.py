@@ -8,6 +8,7 @@
     │   └── TooManyCalls          over the cap of one turn; none of them ran
     ├── CallerError           the programmer: code, configuration or data must change
     │   ├── BadTool               a tool that breaks its contract when it is made
+    │   ├── ToolFailed            a tool that broke when it ran, or returned what cannot be told
     │   ├── BadSchema             a schema that cannot be strict
     │   ├── BadChain              a history the API would refuse
     │   ├── BadFile               a file that is not what it should be
@@ -76,6 +77,10 @@ class CallerError(LabError):
 
 class BadTool(CallerError):
     kind = "bad_tool"
+
+
+class ToolFailed(CallerError):
+    kind = "tool_execution_error"
 
 
 class BadSchema(CallerError):
