@@ -1,7 +1,10 @@
-"""The commands of the course; what only one of them needs is imported inside it, so that each starts at once."""
+"""The commands of the course; what only one of them needs is imported in it, so that each starts at once."""
 
+import os
 import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +18,47 @@ app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
 )
 MINE = ROOT / "my_work"
+JUPYTER = [
+    f"--ServerApp.root_dir={ROOT}",
+    "--LabApp.default_url=/lab/tree/my_work/00_start_here.ipynb",
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--KernelManager.transport_encryption=auto",
+]
+PYTEST = [
+    *("-q", "-n", "2", "--dist", "loadfile", "--doctest-modules", "--ignore-glob=solutions/*.py"),
+    *("--nbval", "--nbval-sanitize-with", "tests/nbval.cfg", "--nbval-cell-timeout", "120"),
+]
+TESTED = ["tests", "labkit", "notebooks", "solutions"]
+PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 Numbers = Annotated[list[str] | None, typer.Argument(help="chapters, such as 03; all of them when left out")]
+Task = Annotated[str, typer.Argument(help="a task, such as 3.1")]
+
+
+@app.command(context_settings=PASS_ON)
+def lab(context: typer.Context):
+    """Open your copy of the workbook in JupyterLab. Takes JupyterLab's options, such as --no-browser."""
+    from jupyterlab.labapp import main as jupyterlab
+
+    hand_out()
+    os.environ["PYTHONUTF8"] = "1"
+    sys.exit(jupyterlab([*JUPYTER, *context.args]))
+
+
+@app.command(context_settings=PASS_ON)
+def test(context: typer.Context):
+    """Run all tests, doctests and notebooks; no connection leaves this machine. Takes pytest's options."""
+    from labkit.classroom.workbook import quiet_environment
+
+    named = any((ROOT / argument.split("::")[0]).exists() for argument in context.args)
+    with tempfile.TemporaryDirectory() as folder:
+        offline = os.pathsep.join(
+            filter(None, [str(ROOT / "tests" / "offline"), os.environ.get("PYTHONPATH")])
+        )
+        environment = quiet_environment(PYTHONPATH=offline, IPYTHONDIR=folder, MPLCONFIGDIR=folder)
+        subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True)
+        command = [sys.executable, "-m", "pytest", *PYTEST, *context.args, *([] if named else TESTED)]
+        raise typer.Exit(subprocess.run(command, cwd=ROOT, env=environment).returncode)
 
 
 @app.command()
@@ -37,14 +80,24 @@ def build(
     raise typer.Exit(1 if found else 0)
 
 
-@app.command("hint")
-def show_hint(task: Annotated[str, typer.Argument(help="a task, such as 3.1")]):
+@app.command()
+def check(number: Annotated[str, typer.Argument(help="a chapter, such as 03")]):
+    """Run your copy of a notebook and print what each check says; your file is not changed."""
+    from labkit.classroom import workbook
+
+    said = workbook.run_checks(hand_out(), number.zfill(2))
+    print("\n".join(map(str, said)))
+    raise typer.Exit(0 if all(one.state == "passed" for one in said) else 1)
+
+
+@app.command()
+def hint(task: Task):
     """Print the next hint of a task."""
     lesson.hint(task, hand_out())
 
 
-@app.command("progress")
-def show_progress():
+@app.command()
+def progress():
     """Print what has passed and what is still open."""
     lesson.progress(folder=hand_out())
 
