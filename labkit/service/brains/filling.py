@@ -1,53 +1,25 @@
-"""How the simulated model fills arguments: it looks in the text for what each property of the schema asks for.
+"""How the simulated model fills arguments: it looks in the text for what each property of the schema wants.
 
-What it cannot find it names as missing; `placeholder` is the emptiest value that a strict schema still accepts.
+What it cannot find it names as missing; `placeholder` is the emptiest value that a schema accepts.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from labkit.service.brains.reading import kind_of, properties, terms
+from labkit.service.brains.reading import KNOWLEDGE, MEANINGS, kind_of, properties, terms
 
-CITIES = (
-    "北京|上海|广州|深圳|杭州|成都|南京|武汉|西安|重庆|天津|苏州|香港|东京|纽约|伦敦|巴黎|Beijing|Shanghai|Guangzhou|Shenzhen|"
-    "Hangzhou|Chengdu|Nanjing|Wuhan|New York|London|Paris|Tokyo|Berlin|San Francisco|Los Angeles|Chicago|Boston|Seattle"
-)
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-QUOTED = re.compile(r"(?<!\w)[\"“「『'‘]([^\"”」』’]{1,300}?)[\"”」』'’](?!\w)")
-SHAPES = {
-    "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII),
-    "url": re.compile(r"https?://[^\s\"'<>，。]+"),
-    "date": re.compile(
-        rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}|(?:\d{{4}}年)?\d{{1,2}}月\d{{1,2}}[日号]|[今明后昨]天|周[一二三四五六日末]|"
-        rf"(?i:\b(?:today|tomorrow|yesterday|(?:next |this )?(?:{_DAY}|week(?:end)?)|{_MONTH} \d{{1,2}}(?:,? \d{{4}})?)\b)"
-    ),
-    "time": re.compile(r"\d{1,2}:\d{2}(?:\s?[ap]m)?|\d{1,2}\s?[ap]m|\d{1,2}点"),
-    "id": re.compile(r"(?<![\w@.-])(?:[A-Za-z]{1,8}[-_]?)?\d{2,}[\w-]*(?![\w@]*@)", re.ASCII),
-    "city": re.compile(rf"{CITIES}|(?<=\bin )[A-Z][a-z]+(?:,? [A-Z][A-Za-z]+)*|[\u4e00-\u9fff]{{2,3}}(?=市)"),
-    "keyword": re.compile(
-        r"(?:[Ss]earch(?: for)?|[Ff]ind(?: me)?|[Ll]ook(?:ing)? for|buy|about|need|sell|stock)\s+(?:an?\s|the\s|some\s|any\s)?"
-        r"([^.?!,;，。]+)|(?:搜索|搜一下|搜|查找|找一下|找|想买|买|有没有|推荐)(?:一下|一些|几款|一款|个)?([^，。！？,?!吗呢]+)"
-    ),
-    "text": re.compile(
-        r"(?:saying|that says|say|because|因为|原因是|内容是|内容为|正文|说|告诉他|告诉她)[:：,，\s]*(.+)",
-        re.S,
-    ),
-    "subject": re.compile(r"(?:subject|title|titled|主题|标题)(?:\s+is|是|为|[:：])?\s*([^,，。.;；]+)"),
-    "person": re.compile(
-        r"(?<=\bto )[A-Z]\w+(?: [A-Z]\w+)*|(?<=给|向)[\u4e00-\u9fff]{2,3}(?=发|转|写|打|说)"
-    ),
+Schema = dict[str, Any]
+_VALUES = {
+    kind: re.sub("CITIES", KNOWLEDGE["words"]["cities"].replace(" ", "|"), pattern)
+    for kind, pattern in KNOWLEDGE["shapes"].items()
 }
-INVENTED = {
-    "id": "12345",
-    "city": "Beijing",
-    "email": "user@example.com",
-    "date": "2026-01-01",
-    "time": "09:00",
-}
-_NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:,\d{3})*(?:\.\d+)?")
+SHAPES = {kind: re.compile(pattern, re.S) for kind, pattern in _VALUES.items()}
+_LOOSE = {name: re.compile(pattern, re.A) for name, pattern in KNOWLEDGE["loose"].items()}
+_NUMBER = re.compile(_VALUES["number"], re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,160 +28,160 @@ class Filled:
     missing: tuple[str, ...] = ()
 
 
-def fill(parameters: dict, text: str, *, missing: str = "ask", several: bool = True) -> list[Filled]:
-    """The argument objects that a text asks for: one, or one for each city or number it names.
+def fill(schema: Schema, text: str, *, invent: bool = False) -> list[Filled]:
+    """The argument objects that a text asks for: one, or one for each of the cities or numbers that it lists.
 
     >>> schema = {"properties": {"city": {"type": "string"}}, "required": ["city"]}
-    >>> [f.arguments for f in fill(schema, "北京和上海的天气")], fill(schema, "天气怎么样")[0].missing
-    ([{'city': '北京'}, {'city': '上海'}], ('city',))
+    >>> [filled.arguments for filled in fill(schema, "北京和上海的天气")]
+    [{'city': '北京'}, {'city': '上海'}]
+    >>> fill(schema, "天气怎么样")[0].missing
+    ('city',)
     """
-    first = _fill_object(parameters, text, missing, parameters)
-    for name, schema in properties(parameters).items() if several else ():
-        kind = kind_of(name, schema)
-        alone = sum(kind_of(*other) == kind for other in properties(parameters).items()) == 1
-        if kind in ("city", "id") and alone and schema.get("type") == "string" and name in first.arguments:
-            found = list(dict.fromkeys(_shaped(kind, text)))
-            return [Filled({**first.arguments, name: value}, first.missing) for value in found] or [first]
+    first = _object(schema, text, schema, invent)
+    for name, part in properties(schema).items():
+        kind = kind_of(name, part)
+        if kind in ("city", "id") and part.get("type") == "string" and name in first.arguments:
+            listed = re.search(
+                rf"(?:{_VALUES[kind]})(?:\s*(?:,|、|，|和|与|及|and|or)+\s*(?:{_VALUES[kind]}))+", text
+            )
+            found = list(_shaped(kind, listed[0])) if listed else []
+            if first.arguments[name] in found:
+                return [Filled({**first.arguments, name: value}, first.missing) for value in found]
     return [first]
 
 
-def _fill_object(schema: dict, text: str, missing: str, root: dict) -> Filled:
-    required = schema.get("required") or ()
-    arguments: dict[str, Any] = {}
-    lacking: list[str] = []
-    for name, part in properties(schema).items():
-        part = resolve(part, root)
-        value = next(_candidates(name, part, text, name in required, arguments, root), None)
-        if value is None and name in required and not _nullable(part):
-            lacking.append(name)
-            value = _invent(name, part, root) if missing == "invent" else placeholder(part, root)
-        if value is not None or name in required:
-            arguments[name] = value
-    return Filled(arguments, () if missing == "invent" else tuple(lacking))
-
-
 def kinds_in(text: str) -> frozenset[str]:
-    """Which kinds of value a text holds, so that a tool that needs them can be known to be servable."""
     return frozenset(kind for kind, shape in SHAPES.items() if shape.search(text))
 
 
-def _candidates(name: str, schema: dict, text: str, required: bool, taken: dict, root: dict) -> Iterator[Any]:
-    if "const" in schema:
-        yield schema["const"]
-    if isinstance(schema.get("enum"), list):
-        yield from _mentioned(schema["enum"], text)
+def _object(schema: Schema, text: str, root: Schema, invent: bool = False) -> Filled:
+    required = schema.get("required") or ()
+    arguments: dict[str, Any] = {}
+    missing = []
+    for name, part in properties(schema).items():
+        part = resolve(part, root, text)
+        used = [value for value in arguments.values() if isinstance(value, str | int | float)]
+        value = next((v for v in _values(name, part, text, root, name in required) if v not in used), None)
+        if value is None and name in required and not part.get("x-null"):
+            missing += [] if invent else [name]
+            value = invent and _type(part) == "string" and KNOWLEDGE["invented"].get(kind_of(name, part))
+            value = value or placeholder(part, root)
+        if value is not None or name in required:
+            arguments[name] = value
+    return Filled(arguments, tuple(missing))
+
+
+def _values(name: str, schema: Schema, text: str, root: Schema, required: bool) -> Iterator[Any]:
+    """What the text offers for one property, best first; optional ones take only what is plainly said."""
+    options = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(options, list):
+        yield from options if "const" in schema else _mentioned(options, text)
         return
-    kind, type_ = kind_of(name, schema), _type(schema)
-    words = re.sub(r"[_\s]+", r"[ _]?", re.escape(name).replace(r"\_", "_"))
-    named = re.search(
-        rf"\b{words}\b[\"']?\s*(?:is|of|=|:|：|为|是)?\s*(\"[^\"]+\"|'[^']+'|[^\s,，。;；)}}]+)", text, re.I
-    )
-    if type_ in ("integer", "number"):
-        yield from _numbers(named, text, taken, type_)
-    elif type_ == "boolean":
-        if required or named:
-            yield bool(terms(name.replace("_", " ")).keys() & terms(text).keys())
-    elif type_ == "array":
-        item = resolve(schema.get("items") or {}, root)
-        found = (
-            list(dict.fromkeys(_candidates(name, item, text, False, {}, root)))
-            if _type(item) == "string"
-            else []
-        )
-        yield from [found] if found else ()
-    elif type_ == "object":
-        inner = _fill_object(schema, text, "ask", root)
-        yield from [inner.arguments] if not inner.missing and inner.arguments else ()
-    elif type_ == "string":
-        yield from _strings(kind, named, text, required)
+    match _type(schema):
+        case "integer" | "number" as wanted:
+            numbers = map(_number, (*_said(name, _VALUES["number"], text), *_NUMBER.findall(text)))
+            yield from (value for value in numbers if wanted == "number" or isinstance(value, int))
+        case "boolean" if required:
+            yield bool(terms(name).keys() & terms(text).keys())
+        case "array":
+            item = resolve(schema.get("items") or {}, root, text)
+            found = [] if _type(item) == "object" else list(_values(name, item, text, root, False))
+            yield from [list(dict.fromkeys(found))] if found else ()
+        case "object":
+            inner = _object(schema, text, root)
+            yield from [inner.arguments] if not inner.missing and (inner.arguments or required) else ()
+        case "string":
+            yield from _strings(name, kind_of(name, schema), text, required)
 
 
-def _strings(kind: str | None, named: re.Match | None, text: str, required: bool) -> Iterator[str]:
-    explicit = named and re.search(r"[=:：]|is\b|为|是", named.group(0)[: named.start(1) - named.start(0)])
-    if explicit:
-        yield named.group(1).strip("\"'")
+def _strings(name: str, kind: str | None, text: str, required: bool) -> Iterator[str]:
+    yield from _said(name, _LOOSE["word"].pattern, text, link=r"\s*(?:is|=|:|：|为|是)\s*")
+    yield from _said(name, _VALUES[kind], text) if kind in ("id", "city", "amount", "email") else ()
     yield from _shaped(kind, text)
-    if kind in ("text", "subject", "keyword", "person", None):
-        yield from QUOTED.findall(text) if required else ()
-    if kind in ("text", "subject") and required:
-        yield text.strip()
-    if kind in (None, "person", "keyword") and required:
-        yield from re.findall(r"(?<![\w.])(?=[\w.-]*[\d_])[A-Za-z0-9][\w.-]*\w", text, re.ASCII)
-        yield from re.findall(r"(?<=[a-z,] )[A-Z]\w+(?: [A-Z]\w+)*", text)
+    if required and kind in ("text", "subject", "keyword", "person", None):
+        yield from _LOOSE["quoted"].findall(text)
+        loose = ("code", "proper_name") if kind not in ("text", "subject") else ()
+        yield from (value for name in loose for value in _LOOSE[name].findall(text))
+        yield from () if loose else [text.strip()]
+    yield from _NUMBER.findall(text) if required and kind == "amount" else ()
+
+
+def _said(
+    name: str, value: str, text: str, link: str = r"\s*(?:is|of|=|:|：|#|为|是|号|number|no\.?|id)?\s*"
+) -> list[str]:
+    """Values that stand right after the property's name, or after a word that means the same."""
+    return [match["value"].strip("\"' ") for match in _after(name, value, link).finditer(text)]
+
+
+@lru_cache(maxsize=4096)
+def _after(name: str, value: str, link: str) -> re.Pattern[str]:
+    same = [word for part in re.split(r"[_\W]+", name) for word in MEANINGS.get(part, [part])]
+    words = "|".join(re.escape(word) for word in [name, *same] if word)
+    return re.compile(rf"(?<![A-Za-z])(?i:{words})[\"']?{link}(?P<value>{value})")
 
 
 def _shaped(kind: str | None, text: str) -> Iterator[str]:
     for match in SHAPES[kind].finditer(text) if kind in SHAPES else ():
-        value = next((group for group in match.groups() if group), match.group(0)).strip()
-        if value and not (kind == "id" and SHAPES["date"].match(value)):
-            yield value
+        yield next((group for group in match.groups() if group), match[0]).strip()
 
 
-def _numbers(named: re.Match | None, text: str, taken: dict, type_: str) -> Iterator[int | float]:
-    used = [value for value in taken.values() if isinstance(value, int | float | str)]
-    ordered = [named.group(1)] if named else []
-    for raw in (*ordered, *_NUMBER.findall(re.sub(r"[$¥￥]", " ", text))):
-        if _NUMBER.fullmatch(raw):
-            value = float(raw.replace(",", ""))
-            value = int(value) if value.is_integer() else value
-            if value not in used and str(value) not in used and (type_ == "number" or isinstance(value, int)):
-                yield value
+def _number(raw: str) -> int | float:
+    value = float(raw.replace(",", ""))
+    return int(value) if value.is_integer() else value
 
 
-def _mentioned(options: list, text: str) -> Iterator[Any]:
-    low, asked = text.lower(), terms(text).keys()
-    yield from (option for option in options if option is not None and str(option).lower() in low)
-    yield from (o for o in options if isinstance(o, str) and any(t in asked for t in terms(o) if t[0] == "@"))
+def _mentioned(options: list[Any], text: str) -> Iterator[Any]:
+    asked = {term for term in terms(text) if term[0] == "@"}
+    yield from (option for option in options if option is not None and str(option).lower() in text.lower())
+    yield from (option for option in options if asked & terms(str(option)).keys())
 
 
-def resolve(schema: dict, root: dict) -> dict:
-    """The schema behind a `$ref`, or the first branch of a union that is not null."""
+def resolve(schema: Schema, root: Schema, text: str = "") -> Schema:
+    """The schema behind a `$ref`; of a union the branch most like the text; `x-null` marks what may be null."""
     for _ in range(8):
         if isinstance(schema.get("$ref"), str):
             target: Any = root
             for step in schema["$ref"].split("/")[1:]:
-                target = target.get(step, {}) if isinstance(target, dict) else {}
+                target = target.get(step) if isinstance(target, dict) else None
             schema = target if isinstance(target, dict) else {}
-        elif isinstance(schema.get("anyOf"), list) and schema["anyOf"]:
-            branches = [branch for branch in schema["anyOf"] if isinstance(branch, dict)]
+        elif isinstance(schema.get("anyOf"), list):
+            branches = [resolve(branch, root, text) for branch in schema["anyOf"] if isinstance(branch, dict)]
             solid = [branch for branch in branches if branch.get("type") != "null"]
-            nullable = {"x-null": True} if len(solid) < len(branches) else {}
-            schema = {"description": schema.get("description", ""), **(solid or [{}])[0], **nullable}
+            likest = max(solid, key=lambda branch: _likeness(branch, root, text), default={})
+            schema = {"description": schema.get("description", ""), **likest, "x-null": solid != branches}
         else:
             break
-    return schema
+    return schema | {"x-null": True} if "null" in _names(schema) else schema
 
 
-def _type(schema: dict) -> str:
-    type_ = schema.get("type")
-    names = type_ if isinstance(type_, list) else [type_]
-    return next(
-        (str(name) for name in names if name not in ("null", None)),
-        "object" if "properties" in schema else "string",
-    )
+def _likeness(branch: Schema, root: Schema, text: str) -> tuple[int, int]:
+    inner = [resolve(part, root) for part in properties(branch).values()]
+    shown = terms(json.dumps([branch, inner], ensure_ascii=False))
+    return len(shown.keys() & terms(text).keys()), -len(shown)
 
 
-def _nullable(schema: dict) -> bool:
-    return bool(schema.get("x-null")) or (isinstance(schema.get("type"), list) and "null" in schema["type"])
+def _names(schema: Schema) -> Collection[Any]:
+    return schema["type"] if isinstance(schema.get("type"), list) else (schema.get("type"),)
 
 
-def _invent(name: str, schema: dict, root: dict) -> Any:
-    usable = _type(schema) == "string" and "enum" not in schema
-    return INVENTED.get(kind_of(name, schema) or "", "something") if usable else placeholder(schema, root)
+def _type(schema: Schema) -> str:
+    named = [name for name in _names(schema) if isinstance(name, str) and name != "null"]
+    return named[0] if named else "object" if "properties" in schema else "string"
 
 
-def placeholder(schema: dict, root: dict, depth: int = 0) -> Any:
-    """The emptiest value of the right form: what a grammar leaves when the text says nothing.
+def placeholder(schema: Schema, root: Schema, depth: int = 0) -> Any:
+    """The emptiest value of the right form: all that a grammar can promise when the text says nothing.
 
-    >>> placeholder({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}, {})
+    >>> placeholder({"properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}, {})
     {'n': 1}
     """
     schema = resolve(schema, root)
     if "const" in schema or schema.get("enum"):
         return schema["const"] if "const" in schema else schema["enum"][0]
-    if _nullable(schema) or depth > 8:
-        return None
-    match _type(schema):
+    inner = properties(schema)
+    match "null" if schema.get("x-null") or depth > 8 else _type(schema):
+        case "null":
+            return None
         case "integer" | "number":
             return schema.get("minimum", 0)
         case "boolean":
@@ -217,8 +189,5 @@ def placeholder(schema: dict, root: dict, depth: int = 0) -> Any:
         case "array":
             return [placeholder(schema.get("items") or {}, root, depth + 1)] * int(schema.get("minItems", 0))
         case "object":
-            inner = properties(schema)
             return {k: placeholder(inner.get(k, {}), root, depth + 1) for k in schema.get("required") or ()}
-    return {"email": "user@example.com", "date": "2026-01-01", "time": "00:00:00"}.get(
-        schema.get("format", ""), ""
-    )
+    return KNOWLEDGE["invented"].get(schema.get("format"), "")

@@ -1,66 +1,34 @@
 """A simulated model that can be looked into: scores, a softmax, a seeded draw; no weights, no network.
 
-It claims the direction of what real models were seen to do (local-model, real-models figures), never their size.
+It is built to move in the direction in which real models were seen to move; its numbers are nobody else's.
 """
 
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from math import exp, log1p
+from dataclasses import dataclass, field
+from math import exp
 from statistics import NormalDist
 from typing import Any
 from zlib import crc32
 
 from labkit.protocol.messages import Message, ToolCall
-from labkit.service.brains.filling import Filled, fill, kinds_in
-from labkit.service.brains.reading import ACTIONS, Reading, kind_of, properties, read_tool, shares, terms
+from labkit.service.brains.filling import fill, kinds_in
+from labkit.service.brains.reading import ACTIONS, KNOWLEDGE, kind_of, properties, read_tool, shares, terms
 from labkit.service.decide import Ask, Decision, ToolSpec
 
-WORDINGS = 30  # ways to answer in prose for each way to make one call: why heat favours prose
-NO_TOOL = 4.0
-_NOISE = NormalDist(0, 0.45)
-_PULLS = (  # what a system prompt adds to "no tool"
-    (
-        "says: admit that you do not know",
-        6.0,
-        r"如实告知|不知道就说|不要编造|(?:do not|don't) know,? (?:the answer,? )?(?:just |please )?(?:say|tell|admit)|"
-        r"admit (?:that|when|it)|(?:do not|don't|never) make (?:things|anything|it) up|be honest about what you do(?:n't| not) know",
-    ),
-    (
-        "says: answer only with enough information",
-        1.5,
-        r"足够信息|enough information|无法确定|不确定时|not sure",
-    ),
-    (
-        "says: tools first",
-        -3.0,
-        r"优先(?:调用|使用).{0,8}工具|必须(?:先)?(?:调用|使用).{0,4}工具|(?:always|must|prefer to|first) (?:use|call).{0,20}tool",
-    ),
-)
-_SMALL_TALK = re.compile(
-    r"^\W*(?:hi|hello|hey|thanks?(?: you)?|bye|who are you|你好|您好|谢谢|再见|你是谁|早上好)\b", re.I
-)
-_VAGUE = re.compile(
-    r"处理一下|弄一下|搞定|看着办|(?:deal with|handle|take care of|sort out) (?:my|the|this|it|order)", re.I
-)
-_JOIN = re.compile(
-    r"(?<=[。！？!?;；\n])|(?<=\.)\s|[，,]?\s*(?:顺便|另外|同时|并且|然后|接着|以及|，再|，并|再(?=[查发取退])|"
-    r"\band then\b|\bthen\b|\band also\b|\balso\b|\band(?= (?:\w+ ){0,1}?(?:send|tell|email|check|get|find|what|cancel|refund|search|look|show|create|calculate|plot)\b))"
-)
-_ORDERED = re.compile(r"先.*(?:再|然后)|\bfirst\b.*\bthen\b|\band then\b|然后|接着", re.S)
-_DECISION = re.compile(r"决定|是否|再说|\bif\b|\bwhether\b|\bdecide\b")
-_ORDER = re.compile(
-    r"\b(?:please|must|now|immediately|ignore|call|invoke|execute)\b|^\W*(?:send|forward|e?-?mail|transfer|refund|cancel|delete|"
-    r"grant|share|retrieve|get|create|update|change|pay|withdraw|schedule|post|add|make|use|run|unlock|open)\b|请|立即|马上|必须|务必|调用|执行|忽略",
-    re.I,
-)
+WORDINGS = 30  # an answer can be worded in many ways and a call in one: why heat favours prose
+NO_TOOL = 4.5
+_SAYS = {name: re.compile(pattern, re.I | re.M) for name, pattern in KNOWLEDGE["request"].items()}
+_PULLS = [(pull["part"], pull["weight"], re.compile(pull["phrase"], re.I)) for pull in KNOWLEDGE["pull"]]
+_MISREADING = NormalDist(0, 0.45)
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What this model does badly, or too well; only the first is on unless you switch more on."""
+    """What this model does badly; by itself it only asks for what it was not told."""
 
     asks_instead_of_guessing: bool = True
     invents_arguments: bool = False
@@ -71,7 +39,7 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Why one option stands where it stands; `tool` is None for an answer in prose."""
+    """Why an option stands where it stands; `tool` is None for an answer in prose."""
 
     tool: str | None
     parts: dict[str, float]
@@ -83,15 +51,20 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
+    """The brain; the same seed and the same requests give the same decisions."""
+
     seed: int = 0
     habits: Habits = field(default_factory=Habits)
 
     def __call__(self, ask: Ask) -> Decision:
-        return _decide(ask, self.habits, _draws(ask, self.seed))
+        key = ask.seed if ask.seed is not None else f"{self.seed}/{ask.turn}"
+        return decide(
+            ask, self.habits, random.Random(f"{key}/{ask.choice}/{[m.content for m in ask.messages]}")
+        )
 
 
 def simulated(seed: int = 0, **habits: bool) -> Simulated:
-    """A brain; habits by name.
+    """A brain with habits by name.
 
     >>> simulated(obeys_tool_results=True).habits.obeys_tool_results
     True
@@ -100,306 +73,203 @@ def simulated(seed: int = 0, **habits: bool) -> Simulated:
 
 
 def scores(ask: Ask, goal: str | None = None) -> list[Score]:
-    """Every option with the parts of its score, "no tool" first, for what the user asks (or for `goal`)."""
-    goal = _request(ask.messages) if goal is None else goal
-    asked = terms(goal)
-    readings = [read_tool(tool) for tool in ask.tools]
-    told = shares(asked, readings)
-    examples = _examples(ask.messages)
-    rules = "\n".join(m.content for m in ask.messages if m.role in ("system", "developer"))
-    known = kinds_in(goal)
-    by_tool = [
-        Score(
-            tool.name,
-            _tool_parts(tool, reading, told, known, rules, goal) | _example_part(tool.name, asked, examples),
-        )
-        for tool, reading in zip(ask.tools, readings, strict=True)
-    ]
-    return [Score(None, _prose_parts(goal, rules) | _example_part(None, asked, examples)), *by_tool]
+    """Every option with the parts of its score, "no tool" first, for what is asked now or for `goal`."""
+    goal = request(ask.messages) if goal is None else goal
+    asked, known, readings = terms(goal), kinds_in(goal), [read_tool(tool) for tool in ask.tools]
+    told, shown = shares(asked, readings), _shown(ask.messages, asked)
+    wanted = {act for act in ACTIONS if f"@{act}" in asked}
+    rules = "\n".join(message.content for message in ask.messages if message.role in ("system", "developer"))
+    only, never = _SAYS["only"].findall(rules), _SAYS["never"].findall(rules)
+    options = [_score(None, _prose_parts(goal, rules) | {"like an example": 7 * shown.get(None, 0)})]
+    for tool, reading in zip(ask.tools, readings, strict=True):
+        evidence = sum(told[term] * reading.strength[term] for term in told.keys() & reading.strength.keys())
+        unasked = not reading.acts <= wanted and not reading.when & asked.keys()
+        chance = (crc32(f"{goal}|{tool.name}|{tool.description}".encode("utf-8", "replace")) + 0.5) / 2**32
+        parts = {
+            "words in common": 14 * evidence / (evidence + 1.2),
+            "called by its name": 9.0 * (tool.name.lower() in goal.lower()),
+            "speaks against it": -3 * sum(told[term] for term in told.keys() & reading.against.keys()),
+            "acts without being asked": -3.0 * unasked,
+            "another act is asked": -4.0 * (not wanted <= reading.offers),
+            "arguments at hand": 1.0 * bool(reading.needs and reading.needs <= known),
+            "like an example": 7 * shown.get(tool.name, 0),
+            "rules: only": (1.0 if tool.name in only else -6.0) if only else 0,
+            "rules: never": -6.0 * (tool.name in never),
+            "misreading": _MISREADING.inv_cdf(chance),
+        }
+        options.append(_score(tool.name, parts))
+    return options
 
 
-def _tool_parts(
-    tool: ToolSpec, reading: Reading, told: dict[str, float], known: frozenset[str], rules: str, goal: str
-) -> dict[str, float]:
-    evidence = sum(told[term] * reading.strength[term] for term in told.keys() & reading.strength.keys())
-    against = sum(told[term] for term in told.keys() & reading.against.keys())
-    wanted = {action for action in ACTIONS if f"@{action}" in told}
-    promised = {term[1:] for term in reading.named if term[1:] in ACTIONS}
-    parts = {
-        "words in common": 7 * log1p(evidence),
-        "speaks against it": -3.0 * against,
-        "acts without being asked": -3.0 * bool(promised - wanted),
-        "another act is asked": -4.0 * bool(wanted - reading.actions),
-        "arguments at hand": 1.0 if reading.needs and reading.needs <= known else 0.0,
-        "system prompt": _rule_pull(tool.name, rules),
-        "misreading": _NOISE.inv_cdf(
-            (crc32(f"{goal}|{tool.name}|{tool.description}".encode("utf-8", "replace")) + 0.5) / 2**32
-        ),
-    }
-    return {name: part for name, part in parts.items() if part}
+def _score(tool: str | None, parts: dict[str, float]) -> Score:
+    return Score(tool, {name: part for name, part in parts.items() if part})
 
 
 def _prose_parts(goal: str, rules: str) -> dict[str, float]:
-    parts = {"no tool": NO_TOOL}
-    parts |= {
-        f"system prompt {name}": weight for name, weight, pattern in _PULLS if re.search(pattern, rules, re.I)
-    }
-    parts |= {"small talk": 3.0} if _SMALL_TALK.search(goal) else {}
-    return parts | ({"vague request": 4.0} if _VAGUE.search(goal) else {})
-
-
-def _rule_pull(name: str, rules: str) -> float:
-    only = re.findall(
-        r"(?:只能|仅能|只|仅|only|nothing but)\s*(?:调用|使用|call|use)\s*(?:the )?[`'\"]?([\w-]+)",
-        rules,
-        re.I | re.A,
+    pulls = {part: weight for part, weight, phrase in _PULLS if phrase.search(rules)}
+    said = {"small talk": 3.0, "vague request": 7.0}
+    return (
+        {"no tool": NO_TOOL}
+        | pulls
+        | {k: w for k, w in said.items() if _SAYS[k.replace(" ", "_")].search(goal)}
     )
-    never = rf"(?:不要|禁止|不得|不能|never|do not|don't|must not)\s*(?:调用|使用|call|use)\s*(?:the )?[`'\"]?{re.escape(name)}"
-    return (1.0 if name in only else -6.0 if only else 0.0) - 6.0 * bool(re.search(never, rules, re.I))
 
 
-def _examples(messages: Sequence[Message]) -> list[tuple[dict[str, float], str | None]]:
-    """(what was asked, which tool answered) from earlier turns, and from lines of the rules that name a tool."""
-    last = max((i for i, m in enumerate(messages) if m.role == "user"), default=0)
-    found, asked = [], {}
-    for message in messages[:last]:
-        if message.role == "user":
-            asked = terms(message.content)
-        elif message.role == "assistant" and asked:
-            found.append((asked, message.calls[0].name if message.calls else None))
-            asked = {}
-        elif message.role in ("system", "developer"):
-            lines = re.findall(r"^(.*?)\s*(?:->|→|=>)\s*`?([\w-]+)", message.content, re.M | re.A)
-            found += [
-                (terms(text), None if name in ("none", "ask", "no_tool") else name) for text, name in lines
-            ]
-    return found
-
-
-def _example_part(tool: str | None, asked: dict[str, float], examples: list) -> dict[str, float]:
-    whole = sum(asked.values()) or 1.0
-    alike = [
-        sum(asked[t] for t in asked.keys() & shown.keys()) / whole for shown, name in examples if name == tool
-    ]
-    return {"like an example": 7 * max(alike)} if alike and max(alike) > 0.2 else {}
+def _shown(messages: Sequence[Message], asked: dict[str, float]) -> dict[str | None, float]:
+    """How much of what is asked was shown before, by the tool that answered it, in chains or in the rules."""
+    shown: dict[str | None, float] = {}
+    said = ""
+    for message in messages[: _last_user(messages)]:
+        lines = _SAYS["example"].findall(message.content) if message.role in ("system", "developer") else []
+        if message.role == "assistant":
+            lines, said = [(said, message.calls[0].name if message.calls else "none")], ""
+        said = message.content if message.role == "user" else said
+        for text, name in lines:
+            alike = sum(asked[term] for term in asked.keys() & terms(text).keys()) / (
+                sum(asked.values()) or 1
+            )
+            tool = None if name == "none" else name
+            shown[tool] = max(shown.get(tool, 0.0), alike if alike > 0.2 else 0.0)
+    return shown
 
 
 def probabilities(ask: Ask, goal: str | None = None) -> dict[str | None, float]:
-    """How likely each option is after `tool_choice`, temperature and top_p; None is an answer in prose.
+    """How likely each option is under `tool_choice`, temperature and top_p; None is an answer in prose.
 
-    >>> ask = Ask("m", (Message("user", "Weather in Beijing?"),), (spec := (ToolSpec("get_weather"),)), spec)
+    >>> weather = (ToolSpec("get_weather"),)
+    >>> ask = Ask("m", (Message("user", "Weather in Beijing?"),), weather, weather, temperature=0.2)
     >>> round(probabilities(ask)["get_weather"], 2)
-    0.94
+    1.0
     """
-    names = {tool.name for tool in ask.callable}
-    options = [s for s in scores(ask, goal) if s.tool in names or (s.tool is None and ask.mode == "auto")]
-    heat = max(ask.temperature, 0.01)
-    top = max(option.total for option in options)
-    each = [
-        (exp((option.total - top) / heat), WORDINGS if option.tool is None else 1, option.tool)
-        for option in options
-    ]
-    kept: dict[str | None, float] = {}
-    left = ask.top_p * sum(weight * ways for weight, ways, _ in each)
-    for weight, ways, name in sorted(each, key=lambda entry: -entry[0]):
-        if left <= 0:
-            break
-        used = min(ways, -(-left // weight)) if weight else ways
-        kept[name] = weight * used
-        left -= weight * used
-    whole = sum(kept.values())
-    return {option.tool: kept.get(option.tool, 0.0) / whole for option in options}
+    options = _open(ask, goal, ask.mode)
+    best = max(option.total for option in options)
+    ways = {option.tool: WORDINGS if option.tool is None else 1 for option in options}
+    each = {option.tool: exp((option.total - best) / max(ask.temperature, 0.01)) for option in options}
+    left = max(ask.top_p, 1e-9) * sum(each[tool] * ways[tool] for tool in each)
+    kept = dict.fromkeys(each, 0.0)
+    for tool in sorted(filter(each.__getitem__, each), key=each.__getitem__, reverse=True):
+        kept[tool] = each[tool] * max(0, min(ways[tool], -(-left // each[tool])))
+        left -= kept[tool]
+    return {tool: weight / sum(kept.values()) for tool, weight in kept.items()}
 
 
-def _draws(ask: Ask, seed: int) -> random.Random:
-    key = ask.seed if ask.seed is not None else f"{seed}/{ask.turn}"
-    return random.Random(f"{key}/{ask.choice}/{[m.content for m in ask.messages]}")
+def _open(ask: Ask, goal: str | None, mode: str) -> list[Score]:
+    names = {tool.name for tool in ask.callable} | ({None} if mode == "auto" else set())
+    return [score for score in scores(ask, goal) if score.tool in names]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that is asked for: the words, the tool that fits best, and its arguments."""
-
-    goal: str
-    tool: str | None
-    filled: Filled
-    order: bool = False
+def _best(ask: Ask, goal: str) -> ToolSpec | None:
+    name = max(_open(ask, goal, "auto"), key=lambda score: score.total).tool
+    return next((tool for tool in ask.callable if tool.name == name), None)
 
 
-def _decide(ask: Ask, habits: Habits, draws: random.Random) -> Decision:
-    results = tuple(message.content for message in _this_turn(ask.messages) if message.role == "tool")
-    if ask.mode == "none" or not ask.callable:
-        return _prose(ask, results, habits)
-    steps = _plan(ask, habits, results)
-    made = sum(len(message.calls) for message in _this_turn(ask.messages))
-    left = steps if habits.repeats_itself else steps[made:]
-    if not left and ask.mode == "required":
-        left = steps[-1:]
-    calls, missing = _draw_calls(ask, left, habits, draws)
-    if calls:
-        alone = not ask.parallel or _ORDERED.search(_request(ask.messages))
-        return Decision(calls=calls[:1] if alone else calls)
-    return Decision(text=_question(ask, missing)) if missing else _prose(ask, results, habits)
+def decide(ask: Ask, habits: Habits, draws: random.Random) -> Decision:
+    turn = ask.messages[_last_user(ask.messages) + 1 :]
+    results = [message.content for message in turn if message.role == "tool"]
+    calls, missing = [], []
+    if ask.callable and ask.mode != "none":
+        calls, missing = _wanted(ask, habits, draws)
+        calls += _orders(ask, results) if habits.obeys_tool_results else []
+    made = Counter(call.name for message in turn for call in message.calls)
+    left = calls if habits.repeats_itself else [call for call in calls if not _take(made, call.name)]
+    if left or (ask.mode == "required" and calls):
+        one = not ask.parallel or _SAYS["ordered"].search(request(ask.messages))
+        return Decision(calls=tuple((left or calls)[: 1 if one else None]))
+    return Decision(text=_prose(ask, [] if habits.drops_step_three else results, missing))
 
 
-def _draw_calls(
-    ask: Ask, steps: list[Step], habits: Habits, draws: random.Random
-) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
-    tools = {tool.name: tool for tool in ask.callable}
-    drawn: dict[str, str | None] = {}
-    calls, missing = [], ()
-    for step in steps:
-        if step.goal not in drawn:
-            chances = probabilities(ask, step.goal)
-            drawn[step.goal] = (
-                step.tool if step.order else draws.choices(list(chances), list(chances.values()))[0]
-            )
-        name = drawn[step.goal]
-        if name is None:
-            continue
-        filled = step.filled if name == step.tool else _fill(tools[name], step.goal, habits, several=False)[0]
-        if filled.missing and ask.mode == "auto" and habits.asks_instead_of_guessing:
-            missing += filled.missing
-        else:
-            calls.append(ToolCall("", name, json.dumps(filled.arguments, ensure_ascii=False)))
-    return tuple(calls), missing
+def _take(made: Counter[str], name: str) -> bool:
+    made[name] -= 1
+    return made[name] >= 0
 
 
-def _plan(ask: Ask, habits: Habits, results: tuple[str, ...]) -> list[Step]:
-    tools = {tool.name: tool for tool in ask.callable}
-    steps = []
-    for goal in _goals(ask, _request(ask.messages)):
-        best = _best(ask, goal)
-        filled = _fill(tools[best], goal, habits) if best else [Filled({})]
-        steps += [Step(goal, best, one) for one in filled]
-    steps = [step for step in steps if step.tool] or steps[:1]
-    return steps + (_obeyed(ask, results) if habits.obeys_tool_results else [])
+def _wanted(ask: Ask, habits: Habits, draws: random.Random) -> tuple[list[ToolCall], list[str]]:
+    """The calls that the request asks for, and the arguments that it leaves out."""
+    calls, missing = [], []
+    for goal in _goals(ask, request(ask.messages)):
+        chances = probabilities(ask, goal)
+        name = draws.choices(list(chances), list(chances.values()))[0]
+        for tool in (tool for tool in ask.callable if tool.name == name):
+            for filled in fill(tool.parameters, goal, invent=habits.invents_arguments):
+                if filled.missing and ask.mode == "auto" and habits.asks_instead_of_guessing:
+                    missing += filled.missing
+                else:
+                    calls.append(_call(tool, filled.arguments))
+    return calls, missing
 
 
-def _best(ask: Ask, goal: str) -> str | None:
-    chances = probabilities(replace(ask, temperature=0.01, top_p=1.0), goal)
-    return max(chances, key=chances.__getitem__)
-
-
-def _fill(tool: ToolSpec, text: str, habits: Habits, several: bool = True) -> list[Filled]:
-    return fill(
-        tool.parameters, text, missing="invent" if habits.invents_arguments else "ask", several=several
-    )
+def _call(tool: ToolSpec, arguments: dict[str, Any]) -> ToolCall:
+    return ToolCall("", tool.name, json.dumps(arguments, ensure_ascii=False))
 
 
 def _goals(ask: Ask, text: str) -> list[str]:
-    """The request cut where it asks for another thing; a part that can't be served alone stays with its neighbour."""
-    tools = {tool.name: tool for tool in ask.callable}
+    """The request, cut where it asks for something that can be served by itself."""
     goals: list[str] = []
-    for part in filter(str.strip, _JOIN.split(text)):
-        best = _best(replace(ask, mode="auto"), part) if goals else None
-        if (
-            goals
-            and best
-            and not _DECISION.search(part)
-            and not fill(tools[best].parameters, part)[0].missing
-        ):
+    for part in filter(str.strip, _SAYS["join"].split(text)):
+        best = _best(ask, part) if goals and not _SAYS["undecided"].search(part) else None
+        if not goals or (best and not fill(best.parameters, part)[0].missing):
             goals.append(part)
-        elif goals:
-            goals[-1] += " " + part
         else:
-            goals = [part]
+            goals[-1] += " " + part
     return goals or [text]
 
 
-def _obeyed(ask: Ask, results: tuple[str, ...]) -> list[Step]:
-    """Orders found in tool results, each with the callable tool that carries it out; texts to send hold all that was read."""
-    steps = []
-    read = "\n".join(results)[:2000]
-    for sentence in dict.fromkeys(
-        part.strip() for leaf in _leaves(results) for part in re.split(r"[。！!；;\n]|\.\s", leaf)
-    ):
-        if not _ORDER.search(sentence):
-            continue
-        for goal in _goals(ask, sentence):
-            named = [tool for tool in ask.callable if tool.name.lower() in goal.lower()]
-            best = named[0].name if named else _best(replace(ask, mode="auto"), goal)
-            tool = next((tool for tool in ask.callable if tool.name == best), None)
-            if tool:
-                arguments = fill(tool.parameters, goal, missing="invent", several=False)[0].arguments
-                texts = {
-                    k: read for k in arguments if kind_of(k, properties(tool.parameters).get(k, {})) == "text"
-                }
-                steps.append(Step(goal, tool.name, Filled(arguments | texts), order=True))
-    return steps
+def _orders(ask: Ask, results: list[str]) -> list[ToolCall]:
+    """The orders found in tool results, as calls; whatever text they want sent holds all that was read."""
+    calls = []
+    sentences = (part for leaf in _leaves(results) for part in re.split(r"[。！!；;\n]|\.\s", leaf))
+    for goal in (goal for part in filter(_SAYS["order"].search, sentences) for goal in _goals(ask, part)):
+        if tool := _best(ask, goal):
+            arguments = fill(tool.parameters, goal, invent=True)[0].arguments
+            parts = properties(tool.parameters)
+            read = {
+                name: "\n".join(results)[:2000] for name in arguments if kind_of(name, parts[name]) == "text"
+            }
+            calls.append(_call(tool, arguments | read))
+    return calls
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, dict):
-            yield from _leaves(value.values())
-        elif isinstance(value, list):
-            yield from _leaves(value)
-        elif isinstance(value, str):
-            inner = _json(value)
-            yield from _leaves([inner]) if isinstance(inner, dict | list) else [value]
+    for value in map(_parsed, values):
+        if isinstance(value, dict | list):
+            yield from _leaves(value.values() if isinstance(value, dict) else value)
+        else:
+            yield str(value)
 
 
-def _json(text: str) -> Any:
+def _parsed(text: Any) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         return text
 
 
-def _this_turn(messages: Sequence[Message]) -> Sequence[Message]:
-    last = max((i for i, m in enumerate(messages) if m.role == "user"), default=-1)
-    return messages[last + 1 :]
+def _last_user(messages: Sequence[Message]) -> int:
+    return max((i for i, message in enumerate(messages) if message.role == "user"), default=-1)
 
 
-def _request(messages: Sequence[Message]) -> str:
-    """What the user wants now; an answer to the model's question is read together with what was asked before."""
-    users = [i for i, m in enumerate(messages) if m.role == "user"]
-    if not users:
-        return ""
-    text = messages[users[-1]].content
+def request(messages: Sequence[Message]) -> str:
+    """What the user wants now; an answer to the model's question is read with what was asked before it."""
+    last = _last_user(messages)
+    text = messages[last].content if last >= 0 else ""
     asked_back = (
-        users[-1] > 1
-        and messages[users[-1] - 1].role == "assistant"
-        and "?" in messages[users[-1] - 1].content
+        last > 0 and messages[last - 1].role == "assistant" and re.search("[?？]", messages[last - 1].content)
     )
-    return f"{messages[users[-2]].content} {text}" if asked_back and len(users) > 1 else text
+    return f"{request(messages[: last - 1])} {text}" if asked_back else text
 
 
-def _prose(ask: Ask, results: tuple[str, ...], habits: Habits) -> Decision:
-    chinese = _is_chinese(_request(ask.messages))
-    if ask.response_format and ask.response_format.get("type") == "json_schema":
-        schema = (ask.response_format.get("json_schema") or ask.response_format).get("schema") or {}
-        return Decision(
-            text=json.dumps(fill(schema, _request(ask.messages))[0].arguments, ensure_ascii=False)
-        )
-    if not results or habits.drops_step_three:
-        return Decision(
-            text="（模拟模型）我无法获取这方面的实时信息，只能凭常识回答。"
-            if chinese
-            else "(simulated) I have no live information on this and can only answer in general."
-        )
-    facts = "; ".join(_facts(result) for result in results)
-    return Decision(
-        text=f"（模拟模型）查询结果：{facts}" if chinese else f"(simulated) The tools say: {facts}"
-    )
+def _prose(ask: Ask, results: list[str], missing: list[str]) -> str:
+    wanted, text = ask.response_format or {}, request(ask.messages)
+    if wanted.get("type") == "json_schema":
+        schema = (wanted.get("json_schema") or wanted).get("schema") or {}
+        return json.dumps(fill(schema, text)[0].arguments, ensure_ascii=False)
+    says = KNOWLEDGE["says"]["zh" if re.search("[\u4e00-\u9fff]", text) else "en"]
+    if missing:
+        return says["missing"].format(", ".join(dict.fromkeys(missing)))
+    return says["found"].format("; ".join(map(_facts, results))) if results else says["nothing"]
 
 
 def _facts(result: str) -> str:
-    value = _json(result)
+    value = _parsed(result)
     value = value.get("data", value) if isinstance(value, dict) else value
-    shown = ", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
-    return shown[:500]
-
-
-def _question(ask: Ask, missing: tuple[str, ...]) -> str:
-    names = ", ".join(dict.fromkeys(missing))
-    return (
-        f"（模拟模型）请提供：{names}?"
-        if _is_chinese(_request(ask.messages))
-        else f"(simulated) Please tell me: {names}?"
-    )
-
-
-def _is_chinese(text: str) -> bool:
-    return re.search(r"[\u4e00-\u9fff]", text) is not None
+    return (", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value))[:500]
