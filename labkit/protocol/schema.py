@@ -1,5 +1,194 @@
-"""Schemas made and read: from a model or a signature, repaired for strict mode."""
+"""Schemas made: from a model, from a described function, and the strict form of a loose schema."""
 
-from labkit.protocol.strict import RULES, Problem, lint
+import inspect
+import json
+import re
+from collections.abc import Callable
+from typing import Any, get_type_hints
 
-__all__ = ["RULES", "Problem", "lint"]
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, create_model
+
+from labkit.protocol.arguments import parse_arguments
+from labkit.protocol.errors import BadSchema, BadTool
+from labkit.protocol.strict import DEEPEST, FORMATS, RULES, Path, Problem, is_type, lint, nodes
+
+__all__ = [
+    "RULES",
+    "Problem",
+    "arguments_model",
+    "lint",
+    "parse_arguments",
+    "plain_schema",
+    "repair",
+    "strict_schema",
+]
+
+_DROPPED = ("default", "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format")
+_SECTION = re.compile(r"^(?:Args|Arguments|参数)[:：]\s*\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+_ARGUMENT = re.compile(r"^ +(\w+)(?: \(.*?\))?[:：] *(.+(?:\n(?! +\w+[:：]).+)*)", re.MULTILINE)
+
+
+def arguments_model(function: Callable) -> type[BaseModel]:
+    """The model of a function's arguments, described by the `Args` section of its docstring.
+
+    A keyword-only `context` is the caller's and left out. Raises `BadTool`, naming function and argument.
+
+    >>> def get_weather(city: str): '''Weather now.\\n\\n    Args:\\n        city: City name, e.g. 北京.'''
+    >>> arguments_model(get_weather).model_fields["city"].description
+    'City name, e.g. 北京.'
+    """
+    name, texts, fields = function.__name__, _described(function), {}
+    try:
+        hints = get_type_hints(function, include_extras=True)
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.name != "context" or parameter.kind is not parameter.KEYWORD_ONLY:
+                hint = _checked(f"{name}: argument {parameter.name!r}", parameter, hints, texts)
+                default = ... if parameter.default is parameter.empty else parameter.default
+                fields[parameter.name] = (hint, Field(default, description=texts.get(parameter.name)))
+        return create_model(name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)
+    except (PydanticUserError, NameError, TypeError) as error:
+        raise BadTool(f"{name}: no schema can be made of its annotations ({error})") from None
+
+
+def _checked(where: str, parameter: inspect.Parameter, hints: dict[str, Any], texts: dict[str, str]) -> Any:
+    named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    if not named or parameter.name.startswith("_"):
+        raise BadTool(f"{where} cannot be sent by name", hint="Write plain named arguments.")
+    if parameter.name not in hints:
+        raise BadTool(f"{where} has no annotation", hint="The schema is made of it.")
+    if parameter.name not in texts and not hasattr(hints[parameter.name], "__metadata__"):
+        raise BadTool(f"{where} is not described", hint="Describe it in the Args section of the docstring.")
+    return hints[parameter.name]
+
+
+def _described(function: Callable) -> dict[str, str]:
+    section = _SECTION.search(inspect.getdoc(function) or "")
+    found = _ARGUMENT.findall(section[1]) if section else ()
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def plain_schema(source: type[BaseModel] | Callable) -> dict[str, Any]:
+    """The schema of a model, or of a function's arguments, with an object at the root and without titles."""
+    model = source if isinstance(source, type) and issubclass(source, BaseModel) else arguments_model(source)
+    schema = model.model_json_schema()
+    if "$ref" in schema:
+        schema |= schema["$defs"][schema.pop("$ref").rpartition("/")[2]]
+    for _, node, _ in nodes(schema):
+        if isinstance(node, dict):
+            node.pop("title", None)
+    return schema
+
+
+def strict_schema(source: type[BaseModel] | Callable) -> dict[str, Any]:
+    """The strict schema of a model, or of a function's arguments: optional becomes nullable (S1 §3.1).
+
+    Raises `BadSchema` for what strict mode cannot say, such as a dict.
+
+    >>> class Order(BaseModel):
+    ...     order_id: str
+    ...     note: str | None = None
+    >>> strict_schema(Order)["required"]
+    ['order_id', 'note']
+    """
+    return repair(plain_schema(source))[0]
+
+
+def repair(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The strict form of a schema, and what it means differently.
+
+    Raises `BadSchema`, saying what to do, where none comes near: a free-form object, say.
+
+    >>> repair({"type": "object", "properties": {"limit": {"type": "integer", "default": 10}}})[1]
+    ['root: other fields are refused', 'limit: null means left out']
+    """
+    changes: list[str] = []
+    fixed = _tighten(schema, (), changes)
+    for problem in lint(fixed):
+        raise BadSchema(f"no strict form. {problem.api_message}", hint=problem.repair, problem=problem)
+    return fixed, changes
+
+
+def _tighten(node: Any, path: Path, changes: list[str]) -> Any:
+    if not isinstance(node, dict) or len(path) > DEEPEST:
+        return node
+    node = _drop(_one_union(node), ".".join(path) or "root", changes)
+    if kinds := _kinds(node) if "type" not in node else ():
+        node["type"] = kinds[0] if len(kinds) == 1 else kinds
+    for key in ("$defs", "definitions"):
+        if isinstance(node.get(key), dict):
+            node[key] = {name: _tighten(child, (*path, name), changes) for name, child in node[key].items()}
+    if isinstance(node.get("anyOf"), list):
+        node["anyOf"] = [_tighten(child, (*path, str(n)), changes) for n, child in enumerate(node["anyOf"])]
+    if "items" in node:
+        node["items"] = _tighten(node["items"], (*path, "items"), changes)
+    return _close(node, path, changes) if "object" in _types(node) else node
+
+
+def _one_union(node: dict[str, Any]) -> dict[str, Any]:
+    only = node.get("allOf")
+    if isinstance(only, list) and len(only) == 1 and isinstance(only[0], dict):
+        node = {key: value for key, value in node.items() if key != "allOf"} | only[0]
+    if "oneOf" in node and "anyOf" not in node:
+        node = {"anyOf" if key == "oneOf" else key: value for key, value in node.items()}
+    if "$ref" in node and len(node) > 1:
+        node = {
+            "anyOf" if key == "$ref" else key: [{key: node[key]}] if key == "$ref" else node[key]
+            for key in node
+        }
+    return node
+
+
+def _drop(node: dict[str, Any], place: str, changes: list[str]) -> dict[str, Any]:
+    dropped = {key: node[key] for key in _DROPPED if key in node and node[key] not in FORMATS}
+    node = {key: value for key, value in node.items() if key not in dropped}
+    default = dropped.pop("default", None)
+    if default is not None:
+        text = json.dumps(default, ensure_ascii=False, default=str)
+        node["description"] = f"{node.get('description', '')} Default: {text}.".strip()
+    changes += [f"{place}: {key} {value!r} is not enforced" for key, value in dropped.items()]
+    return node
+
+
+def _types(node: dict[str, Any]) -> list[Any]:
+    return node["type"] if isinstance(node.get("type"), list) else [node.get("type")]
+
+
+def _kinds(node: dict[str, Any]) -> list[str]:
+    values = [node["const"]] if "const" in node else node.get("enum")
+    kinds = ("string", "integer", "number", "boolean", "null", "array", "object")
+    if isinstance(values, list):
+        return list(dict.fromkeys(next(kind for kind in kinds if is_type(value, kind)) for value in values))
+    return [kind for key, kind in (("properties", "object"), ("items", "array")) if key in node]
+
+
+def _close(node: dict[str, Any], path: Path, changes: list[str]) -> dict[str, Any]:
+    closed, properties = node.get("additionalProperties") is False, node.get("properties")
+    if not isinstance(properties, dict) or not (
+        closed or properties or (not path and "additionalProperties" not in node)
+    ):
+        return node | ({"properties": {}, "required": []} if closed and properties is None else {})
+    changes += [] if closed else [f"{'.'.join(path) or 'root'}: other fields are refused"]
+    required = node["required"] if isinstance(node.get("required"), list) else []
+    fields = {name: _tighten(child, (*path, name), changes) for name, child in properties.items()}
+    for name in [name for name in fields if name not in required and not _takes_null(fields[name])]:
+        fields[name] = _nullable(fields[name])
+        changes.append(f"{'.'.join((*path, name))}: null means left out")
+    return node | {"properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _takes_null(node: Any) -> bool:
+    if not isinstance(node, dict):
+        return True
+    branches = node["anyOf"] if isinstance(node.get("anyOf"), list) else []
+    return "null" in _types(node) or any(
+        isinstance(child, dict) and "null" in _types(child) for child in branches
+    )
+
+
+def _nullable(node: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(node.get("anyOf"), list):
+        return node | {"anyOf": [*node["anyOf"], {"type": "null"}]}
+    if "type" not in node or "const" in node:
+        return {"anyOf": [node, {"type": "null"}]}
+    choices = {"enum": [*node["enum"], None]} if isinstance(node.get("enum"), list) else {}
+    return node | {"type": [*_types(node), "null"]} | choices
