@@ -1,0 +1,111 @@
+"""What no decision may break: the caller's hard controls, which a real API enforces while it decodes.
+
+A script that breaks one is told so in words; a real model cannot do it.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from labkit.protocol.messages import ToolCall
+from labkit.service.decide import Ask, Decision, ToolSpec
+
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
+
+
+def broken_rule(ask: Ask, decision: Decision) -> str | None:
+    """The control that a decision breaks, in words, or None.
+
+    >>> broken_rule(Ask("m", (), mode="none"), Decision(calls=(ToolCall("", "get_order", "{}"),)))
+    "it calls 'get_order' although tool_choice is none or there are no tools"
+    """
+    calls = decision.calls
+    if not calls:
+        ended = decision.refusal is not None or decision.finish in ("length", "content_filter")
+        return (
+            None if ask.mode != "required" or ended else "it calls no tool although tool_choice requires one"
+        )
+    if ask.mode == "none":
+        return f"it calls {calls[0].name!r} although tool_choice is none or there are no tools"
+    if len(calls) > 1 and not ask.parallel:
+        return f"it makes {len(calls)} calls in one turn although parallel calls are off or one function is named"
+    callable_ = {tool.name: tool for tool in ask.callable}
+    return next((said for call in calls if (said := _broken_call(call, callable_))), None)
+
+
+def _broken_call(call: ToolCall, callable_: dict[str, ToolSpec]) -> str | None:
+    if not isinstance(call.arguments, str):
+        return f"the arguments of {call.name!r} are {type(call.arguments).__name__}; they travel as a JSON string"
+    tool = callable_.get(call.name)
+    if tool is None:
+        return f"it calls {call.name!r}, but only {', '.join(map(repr, callable_))} may be called"
+    if not tool.strict:
+        return None
+    try:
+        misfit = next(misfits(json.loads(call.arguments), tool.parameters, tool.parameters), None)
+    except (ValueError, RecursionError):
+        misfit = "they are not JSON"
+    return misfit and f"the arguments of strict tool {call.name!r} do not fit its schema: {misfit}"
+
+
+def misfits(value: Any, schema: Any, root: dict[str, Any], path: str = "arguments") -> Iterator[str]:
+    """Where a value leaves the strict subset's schema (types, keys, enums, unions, references).
+
+    >>> list(misfits({"n": "1"}, {"type": "object", "properties": {"n": {"type": "integer"}}}, {}))
+    ['arguments.n is a string, not integer']
+    """
+    if not isinstance(schema, dict):
+        return
+    if reference := schema.get("$ref"):
+        yield from misfits(value, _target(reference, root), root, path)
+    if branches := schema.get("anyOf"):
+        if all(next(misfits(value, branch, root, path), None) for branch in branches):
+            yield f"{path} fits no branch of its union"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{path} is {value!r}, not one of {schema['enum']}"
+    if "const" in schema and value != schema["const"]:
+        yield f"{path} is {value!r}, not {schema['const']!r}"
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        yield f"{path} is a {_kind(value)}, not {' or '.join(kinds)}"
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from misfits(item, schema.get("items"), root, f"{path}[{position}]")
+    elif isinstance(value, dict):
+        yield from _wrong_keys(value, schema, root, path)
+
+
+def _wrong_keys(
+    value: dict[str, Any], schema: dict[str, Any], root: dict[str, Any], path: str
+) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    yield from (f"{path}.{key} is missing" for key in schema.get("required", ()) if key not in value)
+    for key, inner in value.items():
+        if key in properties:
+            yield from misfits(inner, properties[key], root, f"{path}.{key}")
+        elif schema.get("additionalProperties") is False:
+            yield f"{path}.{key} is not in the schema"
+
+
+def _is(value: Any, kind: str) -> bool:
+    return isinstance(value, TYPES.get(kind, object)) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _kind(value: Any) -> str:
+    return next(kind for kind in TYPES if _is(value, kind))
+
+
+def _target(reference: str, root: dict[str, Any]) -> Any:
+    target: Any = root
+    for step in reference.split("/")[1:]:
+        target = target.get(step) if isinstance(target, dict) else None
+    return target
