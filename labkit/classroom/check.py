@@ -1,7 +1,7 @@
 """`check` says what passed and what to think about, `hint` nudges, `progress` shows what is still open.
 
-A check never stops a notebook: Run All on a fresh copy reaches the end. What it saw is kept beside the notebooks
-in `.labkit/progress.json`, which belongs to the learner; `LABKIT_PROGRESS=off` keeps it in memory only.
+A check never stops a notebook: Run All on a fresh copy reaches the end. What it saw is kept beside the
+notebooks in `.labkit/progress.json`, which belongs to the learner; `LABKIT_PROGRESS=off` keeps it in memory.
 `LABKIT_CHECK=strict` makes a check raise that has not passed.
 """
 
@@ -19,6 +19,7 @@ from labkit.protocol.errors import BadFile
 
 State = Literal["passed", "open", "not yet"]
 HINT = re.compile(r"<details>\s*<summary>.*?</summary>(.*?)</details>", re.DOTALL)
+STATE = Path(".labkit") / "progress.json"
 _memory: dict[str, dict[str, Any]] = {}
 
 
@@ -53,7 +54,8 @@ def check(task: str, *answers: Any) -> Iterator[None]:
         error = caught
     outcome = judge(task, answers, error)
     if outcome.state != "open":
-        _record(outcome)
+        tries = _rows().get(task, {}).get("tries", 0)
+        _note(".", task, state=outcome.state, message=outcome.message, tries=tries + 1)
     print(outcome)
     if outcome.state != "passed" and os.environ.get("LABKIT_CHECK") == "strict":
         raise AssertionError(str(outcome)) from error
@@ -105,9 +107,8 @@ def is_blank(answer: Any) -> bool:
 def hint(task: str, folder: Path | str = ".") -> None:
     """Print the next hint of a task, then the first again; raises `BadFile` for a task that is not there."""
     hints = _hints(task, Path(folder))
-    row = _read(folder).get(task, {})
-    shown = row.get("hints", 0)
-    _write(folder, {**_read(folder), task: {**row, "hints": shown + 1}})
+    shown = _rows(folder).get(task, {}).get("hints", 0)
+    _note(folder, task, hints=shown + 1)
     number = shown % len(hints)
     print(f"{task} hint {number + 1} of {len(hints)}: {hints[number]}")
 
@@ -122,28 +123,22 @@ def _hints(task: str, folder: Path) -> list[str]:
 
 def progress(number: str = "", folder: Path | str = ".") -> None:
     """Print a line for each notebook, or for `number` only: what has passed and what is still open."""
-    rows = _read(folder)
-    for path in notebooks(Path(folder)):
-        if not path.name.startswith(number):
-            continue
-        tasks = [cell["metadata"]["labkit"].split()[1] for cell in cells(path) if _is_exercise(cell)]
-        passed = [task for task in tasks if rows.get(task, {}).get("state") == "passed"]
-        still = " ".join(task for task in tasks if task not in passed)
-        bar = "#" * len(passed) + "." * (len(tasks) - len(passed))
+    rows = _rows(folder)
+    for path in notebooks(Path(folder), number):
+        roles = [cell["metadata"].get("labkit", "") for cell in cells(path)]
+        tasks = [role.removeprefix("exercise ") for role in roles if role.startswith("exercise ")]
+        still = [task for task in tasks if rows.get(task, {}).get("state") != "passed"]
+        done = len(tasks) - len(still)
+        bar = "#" * done + "." * len(still)
         print(
-            f"{path.stem:34} {bar:5} {len(passed)} of {len(tasks)}" + (f"   open: {still}" if still else "")
+            f"{path.stem:34} {bar:5} {done} of {len(tasks)}" + ("   open: " * bool(still)) + " ".join(still)
         )
 
 
-def _is_exercise(cell: dict[str, Any]) -> bool:
-    return cell["metadata"].get("labkit", "").startswith("exercise ")
-
-
-def notebooks(folder: Path) -> list[Path]:
-    """The notebooks of the course in a folder, in order; those that were shipped when it has none."""
-    return sorted(folder.glob("[0-9][0-9]_*.ipynb")) or sorted(
-        (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")
-    )
+def notebooks(folder: Path, number: str = "") -> list[Path]:
+    """The notebooks of the course in a folder, in order; the shipped ones when it holds none."""
+    pattern = f"{number or '[0-9][0-9]'}_*.ipynb"
+    return sorted(folder.glob(pattern)) or sorted((ROOT / "notebooks").glob(pattern))
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
@@ -156,34 +151,19 @@ def cells(path: Path) -> list[dict[str, Any]]:
         ) from None
 
 
-def outcomes(folder: Path | str = ".") -> dict[str, dict[str, Any]]:
-    """What the checks saw so far, by task: state, message, tries, hints."""
-    return _read(folder)
-
-
-def _record(outcome: Outcome, folder: Path | str = ".") -> None:
-    rows = _read(folder)
-    row = rows.get(outcome.task, {})
-    seen = {"state": outcome.state, "message": outcome.message, "tries": row.get("tries", 0) + 1}
-    _write(folder, {**rows, outcome.task: {**row, **seen}})
-
-
-def _state_file(folder: Path | str) -> Path:
-    return Path(folder) / ".labkit" / "progress.json"
-
-
-def _read(folder: Path | str) -> dict[str, dict[str, Any]]:
+def _rows(folder: Path | str = ".") -> dict[str, dict[str, Any]]:
+    """What is known of each task: state, message, tries, hints; nothing when the file is gone or broken."""
     if os.environ.get("LABKIT_PROGRESS") == "off":
         return _memory
     try:
-        rows = json.loads(_state_file(folder).read_text(encoding="utf-8"))
+        rows = json.loads((Path(folder) / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return rows if isinstance(rows, dict) else {}
 
 
-def _write(folder: Path | str, rows: dict[str, dict[str, Any]]) -> None:
-    if os.environ.get("LABKIT_PROGRESS") == "off":
-        _memory.update(rows)
-        return
-    write_text(_state_file(folder), json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+def _note(folder: Path | str, task: str, **news: Any) -> None:
+    rows = _rows(folder)
+    rows[task] = rows.get(task, {}) | news
+    if rows is not _memory:
+        write_text(Path(folder) / STATE, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")

@@ -19,6 +19,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+from labkit.classroom.check import Outcome, notebooks
 from labkit.files import ROOT, write_text
 from labkit.protocol.errors import BadFile
 
@@ -28,6 +29,7 @@ SOLUTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
+SAID = re.compile(r"^(\d+\.\d+) (passed|open|not yet)(?:: (.*))?$", re.MULTILINE)
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -187,3 +189,14 @@ def _said(cell: NotebookNode) -> tuple[Any, ...]:
 def _targets(source: Path) -> dict[bool, Path]:
     name = source.with_suffix(".ipynb").name
     return {False: source.parent.parent / "notebooks" / name, True: source.parent / name}
+
+
+def run_checks(folder: Path, number: str) -> list[Outcome]:
+    """Run a learner's notebook in memory, past cells that fail, and return what each check said."""
+    environment = {**os.environ, "PYTHONUTF8": "1"}
+    paths = notebooks(folder, number)
+    if not paths:
+        raise BadFile(f"there is no notebook {number}", hint="labkit progress lists them.")
+    ran = execute(nbformat.read(paths[0], as_version=4), folder, environment, allow_errors=True)
+    said = "".join(output.get("text", "") for cell in ran.cells for output in cell.get("outputs", ()))
+    return [Outcome(*found) for found in SAID.findall(said)]
