@@ -6,14 +6,13 @@ import math
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from labkit.protocol.errors import InvalidArguments, ModelError, TruncatedArguments
 
 log = logging.getLogger(__name__)
-_NOT_PLAIN = re.compile("null|NaN|Infinity")
 
 
 def parse_arguments(
@@ -21,9 +20,9 @@ def parse_arguments(
 ) -> BaseModel:
     """The checked arguments of a call: "", blanks and null mean {}; 20.0 is an integer, "20" is a string.
 
-    Null for a field with a default means left out. `lenient` also reads a name in another case and a string that
-    holds what the schema asks for ("20", "true", "[1]"), and logs it. `truncated`: the output limit was reached.
-    Raises `InvalidArguments` or `TruncatedArguments` (S1 §4.2).
+    `lenient` also reads a name in another case, and a string that holds what its field asks for ("20", "[1]"),
+    and logs it. `truncated` says that the output limit was reached. Raises `InvalidArguments` or
+    `TruncatedArguments` (S1 §4.2).
 
     >>> class Search(BaseModel):
     ...     keyword: str
@@ -31,7 +30,7 @@ def parse_arguments(
     >>> parse_arguments('{"keyword":"键盘","limit":20.0}', Search)
     Search(keyword='键盘', limit=20)
     """
-    if isinstance(text, str) and not _NOT_PLAIN.search(text):
+    if isinstance(text, str) and "NaN" not in text and "Infinity" not in text:
         try:
             return model.model_validate_json(text, strict=True)
         except ValidationError:
@@ -39,18 +38,13 @@ def parse_arguments(
     value, notes = _decode(text, lenient, truncated), []
     if lenient:
         value = _own_names(value, model, notes)
-    value = _without_unset(value, model)
-    for _ in range(3):
-        try:
-            found = model.model_validate_json(json.dumps(value), strict=True)
-            break
-        except ValidationError as error:
-            faults = error.errors(include_url=False, include_context=False)
-            notes += (again := [note for fault in faults if lenient and (note := _reread(value, fault))])
-            if not again:
-                raise InvalidArguments("; ".join(_words(fault, model) for fault in faults)) from None
+    try:
+        found = _validated(value, model, lenient, notes)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False)
+        raise InvalidArguments("; ".join(_words(fault, model) for fault in faults)) from None
     if notes:
-        log.info("arguments for %s read leniently: %s", model.__name__, "; ".join(notes))
+        log.info("arguments of %s read leniently: %s", model.__name__, "; ".join(notes))
     return found
 
 
@@ -64,7 +58,7 @@ def _decode(text: Any, lenient: bool, truncated: bool) -> dict[str, Any]:
     if value is None or isinstance(value, dict):
         return value or {}
     twice = isinstance(value, str) and value.lstrip().startswith("{")
-    what = "one encoded twice, as a string" if twice else f"{json.dumps(value)[:40]}"
+    what = "one encoded twice, as a string" if twice else json.dumps(value, ensure_ascii=False)[:40]
     raise InvalidArguments(f"arguments must be a JSON object, got {what}", hint="Send the object itself.")
 
 
@@ -72,8 +66,8 @@ def _not_json(text: str, error: Exception, truncated: bool) -> ModelError:
     if truncated:
         said = f"the output limit cut the arguments off after {len(text)} characters"
         return TruncatedArguments(said, hint="Nothing was run: send less at once.")
-    end = getattr(error, "pos", 0) >= len(text.rstrip()) or str(error).startswith("Unterminated")
-    return InvalidArguments(f"arguments are not JSON: {error}{', the text stops in the middle' * end}")
+    halfway = getattr(error, "pos", 0) >= len(text.rstrip()) or str(error).startswith("Unterminated")
+    return InvalidArguments(f"arguments are not JSON: {error}{', the text stops halfway' * halfway}")
 
 
 def _load(text: str) -> Any:
@@ -83,7 +77,7 @@ def _load(text: str) -> Any:
 def _number(text: str) -> int | float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is not a number in JSON")
+        raise ValueError(f"{text} is no number in JSON")
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
@@ -93,44 +87,32 @@ def _fold(name: str) -> str:
 
 def _own_names(value: dict[str, Any], model: type[BaseModel], notes: list[str]) -> dict[str, Any]:
     own = {_fold(name): name for name in model.model_fields if name not in value}
-    renamed = {key: own.pop(_fold(key), key) if key not in model.model_fields else key for key in value}
-    notes += [f"{key} means {name}" for key, name in renamed.items() if key != name]
-    return {renamed[key]: item for key, item in value.items()}
+    names = {key: own.pop(_fold(key), key) if key not in model.model_fields else key for key in value}
+    notes += [f"{key} means {name}" for key, name in names.items() if key != name]
+    return {names[key]: item for key, item in value.items()}
 
 
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in get_args(annotation) for model in _models(part)]
+def _validated(value: dict[str, Any], model: type[BaseModel], lenient: bool, notes: list[str]) -> BaseModel:
+    try:
+        return model.model_validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        wanted = (
+            {fault["loc"][0] for fault in error.errors() if fault["type"].endswith("_type")}
+            if lenient
+            else ()
+        )
+        held = {key: _held(value[key]) for key in wanted if isinstance(value.get(key), str)}
+        if not held:
+            raise
+        notes += [f"{key} was read out of a string" for key in sorted(held)]
+        return model.model_validate_json(json.dumps(value | held), strict=True)
 
 
-def _without_unset(value: Any, annotation: Any) -> Any:
-    models = _models(annotation)
-    if isinstance(value, list):
-        return [_without_unset(item, annotation) for item in value]
-    if not isinstance(value, dict) or len(models) != 1:
-        return value
-    fields = models[0].model_fields
-    left_out = [
-        key for key in value if value[key] is None and key in fields and not fields[key].is_required()
-    ]
-    kinds = {key: fields[key].annotation if key in fields else None for key in value if key not in left_out}
-    return {key: _without_unset(value[key], kind) for key, kind in kinds.items()}
-
-
-def _reread(value: Any, fault: Mapping[str, Any]) -> str:
-    """Replace a string that holds JSON of another type, where the schema asked for another type."""
-    for step in fault["loc"] if fault["type"].endswith("_type") and isinstance(fault["input"], str) else ():
-        try:
-            if isinstance(value[step], str):
-                value[step] = _load(value[step])
-                return f"{'.'.join(map(str, fault['loc']))}: a string was read as JSON"
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            continue  # the name of a union's branch, which the value does not have
-        except (ValueError, RecursionError):
-            return ""
-    return ""
+def _held(text: str) -> Any:
+    try:
+        return _load(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _words(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
@@ -141,5 +123,4 @@ def _words(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
         names = {_fold(name): name for name in model.model_fields}
         near = [f" (did you mean {names[name]}?)" for name in get_close_matches(_fold(place), names, 1)]
         return f"unknown argument: {place}{''.join(near)}"
-    shown = json.dumps(fault["input"], ensure_ascii=False, default=str)[:60]
-    return f"{place}: {fault['msg']}, got {shown}"
+    return f"{place}: {fault['msg']}, got {json.dumps(fault['input'], ensure_ascii=False, default=str)[:60]}"

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, create_mod
 
 from labkit.protocol.arguments import parse_arguments
 from labkit.protocol.errors import BadSchema, BadTool
-from labkit.protocol.strict import DEEPEST, FORMATS, RULES, Path, Problem, is_type, lint, nodes
+from labkit.protocol.strict import DEEPEST, FORMATS, RULES, Place, Problem, is_type, lint, nodes
 
 __all__ = [
     "RULES",
@@ -98,7 +98,7 @@ def repair(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
     Raises `BadSchema`, saying what to do, where none comes near: a free-form object, say.
 
-    >>> repair({"type": "object", "properties": {"limit": {"type": "integer", "default": 10}}})[1]
+    >>> repair({"type": "object", "properties": {"limit": {"type": "integer"}}})[1]
     ['root: other fields are refused', 'limit: null means left out']
     """
     changes: list[str] = []
@@ -108,11 +108,12 @@ def repair(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return fixed, changes
 
 
-def _tighten(node: Any, path: Path, changes: list[str]) -> Any:
-    if not isinstance(node, dict) or len(path) > DEEPEST:
-        return node
-    node = _drop(_one_union(node), ".".join(path) or "root", changes)
-    if kinds := _kinds(node) if "type" not in node else ():
+def _tighten(schema: Any, path: Place, changes: list[str]) -> Any:
+    if not isinstance(schema, dict) or len(path) > DEEPEST:
+        return schema
+    node = _one_union(dict(schema))
+    _drop(node, ".".join(path) or "root", changes)
+    if "type" not in node and (kinds := _kinds(node)):
         node["type"] = kinds[0] if len(kinds) == 1 else kinds
     for key in ("$defs", "definitions"):
         if isinstance(node.get(key), dict):
@@ -121,32 +122,30 @@ def _tighten(node: Any, path: Path, changes: list[str]) -> Any:
         node["anyOf"] = [_tighten(child, (*path, str(n)), changes) for n, child in enumerate(node["anyOf"])]
     if "items" in node:
         node["items"] = _tighten(node["items"], (*path, "items"), changes)
-    return _close(node, path, changes) if "object" in _types(node) else node
+    if "object" in _types(node):
+        _close(node, path, changes)
+    return node
 
 
 def _one_union(node: dict[str, Any]) -> dict[str, Any]:
-    only = node.get("allOf")
-    if isinstance(only, list) and len(only) == 1 and isinstance(only[0], dict):
-        node = {key: value for key, value in node.items() if key != "allOf"} | only[0]
+    if isinstance(node.get("allOf"), list) and len(node["allOf"]) == 1 and isinstance(node["allOf"][0], dict):
+        node |= node.pop("allOf")[0]
     if "oneOf" in node and "anyOf" not in node:
-        node = {"anyOf" if key == "oneOf" else key: value for key, value in node.items()}
+        node["anyOf"] = node.pop("oneOf")
     if "$ref" in node and len(node) > 1:
-        node = {
-            "anyOf" if key == "$ref" else key: [{key: node[key]}] if key == "$ref" else node[key]
-            for key in node
-        }
+        node["anyOf"] = [{"$ref": node.pop("$ref")}]
     return node
 
 
-def _drop(node: dict[str, Any], place: str, changes: list[str]) -> dict[str, Any]:
-    dropped = {key: node[key] for key in _DROPPED if key in node and node[key] not in FORMATS}
-    node = {key: value for key, value in node.items() if key not in dropped}
-    default = dropped.pop("default", None)
-    if default is not None:
-        text = json.dumps(default, ensure_ascii=False, default=str)
-        node["description"] = f"{node.get('description', '')} Default: {text}.".strip()
-    changes += [f"{place}: {key} {value!r} is not enforced" for key, value in dropped.items()]
-    return node
+def _drop(node: dict[str, Any], place: str, changes: list[str]) -> None:
+    for key in [key for key in _DROPPED if key in node and node[key] not in FORMATS]:
+        value = node.pop(key)
+        if key != "default":
+            changes.append(f"{place}: {key} {value!r} is not enforced")
+        elif value is not None:
+            told = json.dumps(value, ensure_ascii=False, default=str)
+            node["description"] = f"{node.get('description', '')} Default: {told}.".strip()
+            changes.append(f"{place}: must be sent, the default is only told")
 
 
 def _types(node: dict[str, Any]) -> list[Any]:
@@ -161,28 +160,28 @@ def _kinds(node: dict[str, Any]) -> list[str]:
     return [kind for key, kind in (("properties", "object"), ("items", "array")) if key in node]
 
 
-def _close(node: dict[str, Any], path: Path, changes: list[str]) -> dict[str, Any]:
-    closed, properties = node.get("additionalProperties") is False, node.get("properties")
+def _close(node: dict[str, Any], path: Place, changes: list[str]) -> None:
+    closed = node.get("additionalProperties") is False
+    properties = node.get("properties", {} if closed else None)
     if not isinstance(properties, dict) or not (
         closed or properties or (not path and "additionalProperties" not in node)
     ):
-        return node | ({"properties": {}, "required": []} if closed and properties is None else {})
+        return
     changes += [] if closed else [f"{'.'.join(path) or 'root'}: other fields are refused"]
     required = node["required"] if isinstance(node.get("required"), list) else []
-    fields = {name: _tighten(child, (*path, name), changes) for name, child in properties.items()}
-    for name in [name for name in fields if name not in required and not _takes_null(fields[name])]:
-        fields[name] = _nullable(fields[name])
-        changes.append(f"{'.'.join((*path, name))}: null means left out")
-    return node | {"properties": fields, "required": list(fields), "additionalProperties": False}
+    node |= {"properties": {}, "required": list(properties), "additionalProperties": False}
+    for name, schema in properties.items():
+        child = _tighten(schema, (*path, name), changes)
+        told = isinstance(schema, dict) and schema.get("default") is not None
+        if isinstance(child, dict) and name not in required and not told and not _takes_null(child):
+            child = _nullable(child)
+            changes.append(f"{'.'.join((*path, name))}: null means left out")
+        node["properties"][name] = child
 
 
-def _takes_null(node: Any) -> bool:
-    if not isinstance(node, dict):
-        return True
+def _takes_null(node: dict[str, Any]) -> bool:
     branches = node["anyOf"] if isinstance(node.get("anyOf"), list) else []
-    return "null" in _types(node) or any(
-        isinstance(child, dict) and "null" in _types(child) for child in branches
-    )
+    return any("null" in _types(child) for child in (node, *branches) if isinstance(child, dict))
 
 
 def _nullable(node: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The subset of JSON Schema that the API takes, as rules in the API's own words.
+"""The subset of JSON Schema that the API takes: a linter by which the author checks and the service refuses.
 
-One linter for both sides: it tells the author before sending, and the offline service refuses by it.
-It looks twice, as reported errors suggest: what every function owes, then what strict mode adds.
+The rules stand in `strict.txt`, in the API's words. It looks twice, as reported errors suggest: at what every
+function owes, then at what strict mode adds.
 """
 
 import re
@@ -10,55 +10,21 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-Path = tuple[str, ...]
-Finding = tuple[Path, str, tuple[Any, ...]]
+Place = tuple[str, ...]
+Finding = tuple[Place, str, tuple[Any, ...]]
+
+TABLE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+RULES = {name: (words, repair) for name, words, repair in (line.split(" | ") for line in TABLE[3:])}
+_UNPLACED = ("root_union", "root_object", "json_schema", "limits")
 
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 MAX_PROPERTIES, MAX_LEVELS, MAX_CHARACTERS, MAX_ENUM = 5_000, 10, 120_000, 1_000
 LONG_ENUM, MAX_LONG_ENUM = 250, 15_000
 DEEPEST, MOST_NODES = 200, 200_000  # where the linter stops looking, so that no rubbish can hold it up
 
-RULES = {  # name: (the API's words, what to do)
-    "root_union": (
-        "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.",
-        "Wrap the union under one property of a root object.",
-    ),
-    "root_object": (
-        "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{}\"'.",
-        "Make the root an object with properties.",
-    ),
-    "json_schema": ("{}.", "Write valid JSON Schema, draft 2020-12."),
-    "properties": ("object schema missing properties.", "Add properties, {} when there are none."),
-    "items": ("array schema missing items.", "Say what the items are."),
-    "reference_alone": ("$ref cannot have keywords {{{}}}.", "Put the $ref alone into an anyOf beside them."),
-    "reference_target": (
-        "reference can only point to definitions defined at the top level of the schema.",
-        "Move the definition into $defs of the root.",
-    ),
-    "permitted": ("'{}' is not permitted.", "Drop it, and check it in the argument model."),
-    "type": ("schema must have a 'type' key.", "Give it a type, or a union with anyOf."),
-    "closed": (
-        "'additionalProperties' is required to be supplied and to be false.",
-        "Add it. A free-form object cannot be strict: give it explicit fields, make it an array of key/value "
-        "objects, or set strict to false.",
-    ),
-    "required": (
-        "'required' is required to be supplied and to be an array including every key in properties. "
-        "Missing '{}'.",
-        "Require every key; one that may be left out becomes a union with null.",
-    ),
-    "not_required": (
-        "'required' must be an array that includes every key in `properties`. "
-        "Extra required key '{}' supplied.",
-        "Describe it in properties, or require it no longer.",
-    ),
-    "format": ("'{}' is not a valid format.", f"Drop it, or take one of {', '.join(FORMATS)}."),
-    "enum": ("enum value {} does not validate against {{'type': {!r}}}.", "Make type and enum agree."),
-    "limits": ("{} {} exceeds limit of {}.", "Split the tool, or shorten the schema."),
-}
-_UNPLACED = ("root_union", "root_object", "json_schema", "limits")
 _UNSURE = ("default", "minLength", "maxLength")  # refused in some reports and not in others (openai-wire §10)
 _REFUSED = {*_UNSURE, "allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"}
 _REFUSED |= {"patternProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedProperties"}
@@ -67,9 +33,8 @@ _REFUSED |= {"uniqueItems", "prefixItems", "contains", "minContains", "maxContai
 _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
-PLACES, STRICT_PLACES = (*_NAMED, *_LISTED, *_SINGLE), (*_NAMED[:3], "anyOf", "items")
+_ALL, _STRICT = (*_NAMED, *_LISTED, *_SINGLE), (*_NAMED[:3], "anyOf", "items")
 _PYTHON = {"array": list, "object": dict, "string": str, "integer": int, "number": (int, float)}
-_TYPES = (*_PYTHON, "boolean", "null")
 _KINDS = {
     **dict.fromkeys((*_NAMED, "dependentRequired"), "object"),
     **dict.fromkeys((*_LISTED, "required", "enum", "examples"), "array"),
@@ -88,7 +53,7 @@ class Problem:
     "In context=('properties', 'ids'), array schema missing items."
     """
 
-    path: Path
+    path: Place
     rule: str
     detail: str
     repair: str
@@ -107,14 +72,14 @@ def lint(schema: Any, *, strict: bool = True) -> list[Problem]:
     ['closed', 'type']
     """
     try:
-        return [_problem(*finding, strict_only=False) for finding in _general(schema)] + [
-            _problem(*finding, strict_only=True) for finding in (_subset(schema) if strict else ())
-        ]
+        general = [_problem(*finding, strict_only=False) for finding in _general(schema)]
+        subset = _subset(schema) if strict else ()
+        return general + [_problem(*finding, strict_only=True) for finding in subset]
     except RecursionError:
         return [_problem((), "json_schema", ("schema is nested too deeply",), strict_only=False)]
 
 
-def nodes(schema: Any, places: Collection[str] = PLACES) -> Iterator[tuple[Path, Any, int]]:
+def nodes(schema: Any, places: Collection[str] = _ALL) -> Iterator[tuple[Place, Any, int]]:
     """Every schema inside a schema, from the root down, with its path and its level of nesting."""
     return islice(_descend(schema, places, (), 0), MOST_NODES)
 
@@ -132,65 +97,48 @@ def is_type(value: Any, kind: Any) -> bool:
     return isinstance(kind, str) and isinstance(value, _PYTHON.get(kind, ()))
 
 
-def _problem(path: Path, rule: str, values: tuple[Any, ...], *, strict_only: bool) -> Problem:
-    words, repair = RULES[rule]
-    certain = rule != "permitted" or values[0] not in _UNSURE
-    return Problem(path, rule, words.format(*values), repair, strict_only, certain)
+def _problem(path: Place, rule: str, values: tuple[Any, ...], *, strict_only: bool) -> Problem:
+    words, repair = (text.format(*values) for text in RULES[rule])
+    return Problem(path, rule, words, repair, strict_only, rule != "permitted" or values[0] not in _UNSURE)
 
 
-def _general(schema: Any) -> Iterator[Finding]:
-    places = [(path, node) for path, node, _ in nodes(schema)]
-    yield from _root(schema)
-    yield from (finding for place in places for finding in _json_schema(*place))
-    yield from ((where, "items", ()) for place in places for where in _lists_of_what(*place))
-
-
-def _subset(schema: Any) -> Iterator[Finding]:
-    levels = list(nodes(schema, STRICT_PLACES))
-    known = {"#", *(f"#/{key}/{name}" for key in _NAMED[1:3] for name in _dict(schema, key))}
-    yield from (finding for path, node, _ in levels for finding in _strict(path, node, known))
-    yield from (((), "limits", count) for count in _counts(levels) if count[0] > count[2])
-
-
-def _descend(node: Any, places: Collection[str], path: Path, level: int) -> Iterator[tuple[Path, Any, int]]:
+def _descend(node: Any, places: Collection[str], path: Place, level: int) -> Iterator[tuple[Place, Any, int]]:
     yield path, node, level
     for key in node if isinstance(node, dict) and len(path) < DEEPEST else ():
         if key in places:
-            below = level + (key in ("properties", "items"))
             for steps, child in _children(node, key):
-                yield from _descend(child, places, (*path, key, *steps), below)
+                yield from _descend(
+                    child, places, (*path, key, *steps), level + (key in ("properties", "items"))
+                )
 
 
-def _children(node: dict, key: str) -> Iterator[tuple[Path, Any]]:
+def _children(node: dict, key: str) -> list[tuple[Place, Any]]:
     if key in _SINGLE:
-        yield (), node[key]
-    names = (
-        enumerate(_list(node, key)) if key in _LISTED else _dict(node, key).items() if key in _NAMED else ()
-    )
-    yield from (((str(name),), child) for name, child in names)
+        return [((), node[key])]
+    named = enumerate(_get(node, key, list)) if key in _LISTED else _get(node, key, dict).items()
+    return [((str(name),), child) for name, child in named]
 
 
-def _dict(node: Any, key: str) -> dict:
+def _get(node: Any, key: str, kind: type) -> Any:
     value = node.get(key) if isinstance(node, dict) else None
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, kind) else kind()
 
 
-def _list(node: Any, key: str) -> list:
-    value = node.get(key) if isinstance(node, dict) else None
-    return value if isinstance(value, list) else []
-
-
-def _root(schema: Any) -> Iterator[Finding]:
-    node = schema if isinstance(schema, dict) else {}
-    if not node.keys().isdisjoint(("oneOf", "anyOf", "allOf", "enum", "not")):
+def _general(schema: Any) -> Iterator[Finding]:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if isinstance(schema, dict) and not schema.keys().isdisjoint(("oneOf", "anyOf", "allOf", "enum", "not")):
         yield (), "root_union", ()
-    elif node.get("type") != "object":
-        yield (), "root_object", (node.get("type"),)
-    elif "properties" not in node:
+    elif kind != "object":
+        yield (), "root_object", (kind,)
+    elif "properties" not in schema:
         yield (), "properties", ()
+    places = [(path, node) for path, node, _ in nodes(schema)]
+    yield from (finding for place in places for finding in _json_schema(*place))
+    arrays = ((where, node) for path, node in places for where in _of_type(path, node, "array"))
+    yield from ((where, "items", ()) for where, node in arrays if "items" not in node)
 
 
-def _json_schema(path: Path, node: Any) -> Iterator[Finding]:
+def _json_schema(path: Place, node: Any) -> Iterator[Finding]:
     if not isinstance(node, (dict, bool)):
         yield path, "json_schema", (f"{node!r} is not of type 'object', 'boolean'",)
     for key, value in node.items() if isinstance(node, dict) else ():
@@ -204,8 +152,8 @@ def _complaint(key: str, value: Any) -> str:
         return f"{value!r} is not of type '{kind}'"
     if key == "type" and not _names_types(value):
         return f"{value!r} is not valid under any of the given schemas"
-    if key == "required" and not all(isinstance(name, str) for name in value):
-        return f"{next(name for name in value if not isinstance(name, str))!r} is not of type 'string'"
+    if key == "required" and (wrong := [name for name in value if not isinstance(name, str)]):
+        return f"{wrong[0]!r} is not of type 'string'"
     if key in _LISTED and not value:
         return "[] should be non-empty"
     if kind == "integer" and value < 0:
@@ -219,7 +167,9 @@ def _complaint(key: str, value: Any) -> str:
 
 def _names_types(value: Any) -> bool:
     names = value if isinstance(value, list) else [value]
-    return bool(names) and all(isinstance(name, str) and name in _TYPES for name in names)
+    return bool(names) and all(
+        isinstance(name, str) and name in (*_PYTHON, "boolean", "null") for name in names
+    )
 
 
 @cache
@@ -231,19 +181,20 @@ def _is_regex(pattern: str) -> bool:
             return False
 
 
-def _of_type(path: Path, node: Any, kind: str) -> Iterator[Path]:
+def _of_type(path: Place, node: Any, kind: str) -> list[Place]:
     found = node.get("type") if isinstance(node, dict) else None
-    if found == kind:
-        yield path
-    elif isinstance(found, list):
-        yield from ((*path, "type", str(place)) for place, member in enumerate(found) if member == kind)
+    members = enumerate(found) if isinstance(found, list) else ()
+    return [path] if found == kind else [(*path, "type", str(at)) for at, name in members if name == kind]
 
 
-def _lists_of_what(path: Path, node: Any) -> Iterator[Path]:
-    return (where for where in _of_type(path, node, "array") if "items" not in node)
+def _subset(schema: Any) -> Iterator[Finding]:
+    levels = list(nodes(schema, _STRICT))
+    known = {"#", *(f"#/{key}/{name}" for key in _NAMED[1:3] for name in _get(schema, key, dict))}
+    yield from (finding for path, node, _ in levels for finding in _strict(path, node, known))
+    yield from (((), "limits", count) for count in _counts(levels) if count[0] > count[2])
 
 
-def _strict(path: Path, node: Any, known: set[str]) -> Iterator[Finding]:
+def _strict(path: Place, node: Any, known: set[str]) -> Iterator[Finding]:
     node = node if isinstance(node, dict) else {}
     if "$ref" in node:
         if siblings := sorted(repr(key) for key in node if key != "$ref"):
@@ -259,12 +210,15 @@ def _strict(path: Path, node: Any, known: set[str]) -> Iterator[Finding]:
     if "format" in node and node["format"] not in FORMATS:
         yield path, "format", (node["format"],)
     kinds = node["type"] if isinstance(node.get("type"), list) else [node.get("type")]
-    strays = (value for value in _list(node, "enum") if not any(is_type(value, kind) for kind in kinds))
+    strays = (value for value in _get(node, "enum", list) if not any(is_type(value, kind) for kind in kinds))
     yield from ((path, "enum", (value, node["type"])) for value in islice(strays, "type" in node))
 
 
-def _object(path: Path, node: dict) -> Iterator[Finding]:
-    properties, required = _dict(node, "properties"), {str(name) for name in _list(node, "required")}
+def _object(path: Place, node: dict) -> Iterator[Finding]:
+    properties, required = (
+        _get(node, "properties", dict),
+        {str(name) for name in _get(node, "required", list)},
+    )
     if node.get("additionalProperties") is not False:
         yield path, "closed", ()
     if path and "properties" not in node:
@@ -273,14 +227,14 @@ def _object(path: Path, node: dict) -> Iterator[Finding]:
     yield from ((path, "not_required", (name,)) for name in sorted(required - properties.keys()))
 
 
-def _counts(levels: list[tuple[Path, Any, int]]) -> Iterator[tuple[int, str, int]]:
+def _counts(levels: list[tuple[Place, Any, int]]) -> Iterator[tuple[int, str, int]]:
     found = [node for _, node, _ in levels]
-    enums = [_list(node, "enum") for node in found]
-    texts = [name for node in found for key in _NAMED[:3] for name in _dict(node, key)]
+    enums = [_get(node, "enum", list) for node in found]
+    texts = [name for node in found for key in _NAMED[:3] for name in _get(node, key, dict)]
     texts += [value for values in enums for value in values]
     texts += [node["const"] for node in found if isinstance(node, dict) and "const" in node]
     yield max(level for _, _, level in levels), "levels of nesting", MAX_LEVELS
-    yield sum(len(_dict(node, "properties")) for node in found), "parameters", MAX_PROPERTIES
+    yield sum(len(_get(node, "properties", dict)) for node in found), "parameters", MAX_PROPERTIES
     yield sum(map(len, enums)), "enum values", MAX_ENUM
     yield sum(len(str(text)) for text in texts), "characters of names and values", MAX_CHARACTERS
     for values in enums:
