@@ -1,5 +1,5 @@
-"""Every exercise proves itself: its answer passes, its blank is open, a wrong answer is refused with a message
-that teaches, and a quite different right answer is accepted."""
+"""Every exercise proves itself: its answer passes, its blank is open, wrong answers are refused with words
+that teaches, and a right answer of another kind is accepted."""
 
 import ast
 import asyncio

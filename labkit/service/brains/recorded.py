@@ -52,7 +52,7 @@ def replay(path: Path | str) -> Brain:
     """
     recorded: dict[str, list[Json]] = {}
     for one in read_cassette(path):
-        if one.get("request") and one.get("status") == 200:
+        if one.get("request") and one["status"] == 200 and "error" not in (one.get("response") or {}):
             recorded.setdefault(_key(one["request"]), []).append(one)
     taken: Counter[tuple[str, int]] = Counter()
 
