@@ -5,7 +5,7 @@ What it cannot find it names as missing; `placeholder` is the emptiest value tha
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,13 +13,10 @@ from typing import Any
 from labkit.service.brains.reading import KNOWLEDGE, MEANINGS, kind_of, properties, terms
 
 Schema = dict[str, Any]
-_VALUES = {
-    kind: re.sub("CITIES", KNOWLEDGE["words"]["cities"].replace(" ", "|"), pattern)
-    for kind, pattern in KNOWLEDGE["shapes"].items()
-}
-SHAPES = {kind: re.compile(pattern, re.S) for kind, pattern in _VALUES.items()}
-_LOOSE = {name: re.compile(pattern, re.A) for name, pattern in KNOWLEDGE["loose"].items()}
-_NUMBER = re.compile(_VALUES["number"], re.A)
+_CITIES = KNOWLEDGE["words"]["cities"].replace(" ", "|")
+_VALUES = {kind: shape.replace("CITIES", _CITIES) for kind, shape in KNOWLEDGE["shapes"].items()}
+_LOOSE = {name: re.compile(pattern) for name, pattern in KNOWLEDGE["loose"].items()}
+_LINK, _NO_LINK = r"\s*(?:is|=|:|：|为|是)\s*", r"\s*(?:is|of|=|:|：|#|为|是|号|number|no\.?|id)?\s*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,114 +41,107 @@ def fill(schema: Schema, text: str, *, invent: bool = False) -> list[Filled]:
             listed = re.search(
                 rf"(?:{_VALUES[kind]})(?:\s*(?:,|、|，|和|与|及|and|or)+\s*(?:{_VALUES[kind]}))+", text
             )
-            found = list(_shaped(kind, listed[0])) if listed else []
+            found = _found(kind, listed[0]) if listed else []
             if first.arguments[name] in found:
                 return [Filled({**first.arguments, name: value}, first.missing) for value in found]
     return [first]
 
 
-def kinds_in(text: str) -> frozenset[str]:
-    return frozenset(kind for kind, shape in SHAPES.items() if shape.search(text))
-
-
 def _object(schema: Schema, text: str, root: Schema, invent: bool = False) -> Filled:
-    required = schema.get("required") or ()
     arguments: dict[str, Any] = {}
     missing = []
     for name, part in properties(schema).items():
-        part = resolve(part, root, text)
+        part, required = resolve(part, root, text), name in (schema.get("required") or ())
         used = [value for value in arguments.values() if isinstance(value, str | int | float)]
-        value = next((v for v in _values(name, part, text, root, name in required) if v not in used), None)
-        if value is None and name in required and not part.get("x-null"):
+        value = next((v for v in _values(name, part, text, root, required) if v not in used), None)
+        if value is None and required and not part["nullable"]:
             missing += [] if invent else [name]
-            value = invent and _type(part) == "string" and KNOWLEDGE["invented"].get(kind_of(name, part))
-            value = value or placeholder(part, root)
-        if value is not None or name in required:
+            invented = (
+                KNOWLEDGE["invented"].get(kind_of(name, part))
+                if invent and part["type"] == "string"
+                else None
+            )
+            value = invented or placeholder(part, root)
+        if value is not None or required:
             arguments[name] = value
     return Filled(arguments, tuple(missing))
 
 
 def _values(name: str, schema: Schema, text: str, root: Schema, required: bool) -> Iterator[Any]:
     """What the text offers for one property, best first; optional ones take only what is plainly said."""
-    options = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(options, list):
-        yield from options if "const" in schema else _mentioned(options, text)
-        return
-    match _type(schema):
-        case "integer" | "number" as wanted:
-            numbers = map(_number, (*_said(name, _VALUES["number"], text), *_NUMBER.findall(text)))
-            yield from (value for value in numbers if wanted == "number" or isinstance(value, int))
-        case "boolean" if required:
-            yield bool(terms(name).keys() & terms(text).keys())
-        case "array":
+    match schema:
+        case {"const": value}:
+            yield value
+        case {"enum": [*options]}:
+            asked = {term for term in terms(text) if term[0] == "@"}
+            yield from (each for each in options if each is not None and str(each).lower() in text.lower())
+            yield from (each for each in options if asked & terms(str(each)).keys())
+        case {"type": "integer" | "number" as wanted}:
+            numbers = (
+                float(raw.replace(",", "")) for raw in _said(name, "number", text) + _found("number", text)
+            )
+            yield from (
+                int(n) if n.is_integer() else n for n in numbers if wanted == "number" or n.is_integer()
+            )
+        case {"type": "boolean"}:
+            yield from [bool(terms(name).keys() & terms(text).keys())] if required else ()
+        case {"type": "array"}:
             item = resolve(schema.get("items") or {}, root, text)
-            found = [] if _type(item) == "object" else list(_values(name, item, text, root, False))
+            found = [] if item["type"] == "object" else list(_values(name, item, text, root, False))
             yield from [list(dict.fromkeys(found))] if found else ()
-        case "object":
+        case {"type": "object"}:
             inner = _object(schema, text, root)
             yield from [inner.arguments] if not inner.missing and (inner.arguments or required) else ()
-        case "string":
+        case {"type": "string"}:
             yield from _strings(name, kind_of(name, schema), text, required)
 
 
 def _strings(name: str, kind: str | None, text: str, required: bool) -> Iterator[str]:
-    yield from _said(name, _LOOSE["word"].pattern, text, link=r"\s*(?:is|=|:|：|为|是)\s*")
-    yield from _said(name, _VALUES[kind], text) if kind in ("id", "city", "amount", "email") else ()
-    yield from _shaped(kind, text)
+    yield from _said(name, "word", text, _LINK)
+    yield from _said(name, kind, text) if kind in ("id", "city", "amount", "email") else ()
+    yield from _found(kind, text)
     if required and kind in ("text", "subject", "keyword", "person", None):
         yield from _LOOSE["quoted"].findall(text)
-        loose = ("code", "proper_name") if kind not in ("text", "subject") else ()
-        yield from (value for name in loose for value in _LOOSE[name].findall(text))
-        yield from () if loose else [text.strip()]
-    yield from _NUMBER.findall(text) if required and kind == "amount" else ()
+        yield from [text.strip()] if kind in ("text", "subject") else _LOOSE["name"].findall(text)
+    yield from _found("number", text) if required and kind == "amount" else ()
 
 
-def _said(
-    name: str, value: str, text: str, link: str = r"\s*(?:is|of|=|:|：|#|为|是|号|number|no\.?|id)?\s*"
-) -> list[str]:
+def _said(name: str, kind: str, text: str, link: str = _NO_LINK) -> list[str]:
     """Values that stand right after the property's name, or after a word that means the same."""
-    return [match["value"].strip("\"' ") for match in _after(name, value, link).finditer(text)]
+    return [match["value"].strip("\"' ") for match in _after(name, kind, link).finditer(text)]
 
 
 @lru_cache(maxsize=4096)
-def _after(name: str, value: str, link: str) -> re.Pattern[str]:
+def _after(name: str, kind: str, link: str) -> re.Pattern[str]:
     same = [word for part in re.split(r"[_\W]+", name) for word in MEANINGS.get(part, [part])]
     words = "|".join(re.escape(word) for word in [name, *same] if word)
-    return re.compile(rf"(?<![A-Za-z])(?i:{words})[\"']?{link}(?P<value>{value})")
+    return re.compile(
+        rf"(?<![A-Za-z])(?i:{words})[\"']?{link}(?P<value>{_VALUES.get(kind) or _LOOSE[kind].pattern})"
+    )
 
 
-def _shaped(kind: str | None, text: str) -> Iterator[str]:
-    for match in SHAPES[kind].finditer(text) if kind in SHAPES else ():
-        yield next((group for group in match.groups() if group), match[0]).strip()
+def _found(kind: str | None, text: str) -> list[str]:
+    matches = re.finditer(_VALUES[kind], text, re.S) if kind in _VALUES else ()
+    return [next((group for group in match.groups() if group), match[0]).strip() for match in matches]
 
 
-def _number(raw: str) -> int | float:
-    value = float(raw.replace(",", ""))
-    return int(value) if value.is_integer() else value
-
-
-def _mentioned(options: list[Any], text: str) -> Iterator[Any]:
-    asked = {term for term in terms(text) if term[0] == "@"}
-    yield from (option for option in options if option is not None and str(option).lower() in text.lower())
-    yield from (option for option in options if asked & terms(str(option)).keys())
-
-
-def resolve(schema: Schema, root: Schema, text: str = "") -> Schema:
-    """The schema behind a `$ref`; of a union the branch most like the text; `x-null` marks what may be null."""
-    for _ in range(8):
-        if isinstance(schema.get("$ref"), str):
-            target: Any = root
-            for step in schema["$ref"].split("/")[1:]:
-                target = target.get(step) if isinstance(target, dict) else None
-            schema = target if isinstance(target, dict) else {}
-        elif isinstance(schema.get("anyOf"), list):
-            branches = [resolve(branch, root, text) for branch in schema["anyOf"] if isinstance(branch, dict)]
-            solid = [branch for branch in branches if branch.get("type") != "null"]
-            likest = max(solid, key=lambda branch: _likeness(branch, root, text), default={})
-            schema = {"description": schema.get("description", ""), **likest, "x-null": solid != branches}
-        else:
-            break
-    return schema | {"x-null": True} if "null" in _names(schema) else schema
+def resolve(schema: Schema, root: Schema, text: str = "", depth: int = 0) -> Schema:
+    """The plain schema behind a `$ref` or a union: of a union, the branch most like the text; null as a flag."""
+    if isinstance(schema.get("$ref"), str) and depth < 8:
+        target: Any = root
+        for step in schema["$ref"].split("/")[1:]:
+            target = target.get(step) if isinstance(target, dict) else None
+        return resolve(target if isinstance(target, dict) else {}, root, text, depth + 1)
+    if isinstance(schema.get("anyOf"), list) and depth < 8:
+        branches = [
+            resolve(each, root, text, depth + 1) for each in schema["anyOf"] if isinstance(each, dict)
+        ]
+        solid = [branch for branch in branches if branch["type"] != "null"]
+        best = max(solid, key=lambda branch: _likeness(branch, root, text), default={"type": "null"})
+        return {"description": schema.get("description")} | best | {"nullable": solid != branches}
+    types = schema.get("type") or ("object" if "properties" in schema else "string")
+    types = [types] if isinstance(types, str) else [each for each in types if each != "null"]
+    return schema | {"type": (types or ["null"])[0], "nullable": "null" in (schema.get("type") or ())}
 
 
 def _likeness(branch: Schema, root: Schema, text: str) -> tuple[int, int]:
@@ -160,34 +150,28 @@ def _likeness(branch: Schema, root: Schema, text: str) -> tuple[int, int]:
     return len(shown.keys() & terms(text).keys()), -len(shown)
 
 
-def _names(schema: Schema) -> Collection[Any]:
-    return schema["type"] if isinstance(schema.get("type"), list) else (schema.get("type"),)
-
-
-def _type(schema: Schema) -> str:
-    named = [name for name in _names(schema) if isinstance(name, str) and name != "null"]
-    return named[0] if named else "object" if "properties" in schema else "string"
-
-
 def placeholder(schema: Schema, root: Schema, depth: int = 0) -> Any:
     """The emptiest value of the right form: all that a grammar can promise when the text says nothing.
 
     >>> placeholder({"properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}, {})
     {'n': 1}
     """
-    schema = resolve(schema, root)
-    if "const" in schema or schema.get("enum"):
-        return schema["const"] if "const" in schema else schema["enum"][0]
-    inner = properties(schema)
-    match "null" if schema.get("x-null") or depth > 8 else _type(schema):
-        case "null":
+    match {"type": "null"} if depth > 8 else resolve(schema, root):
+        case {"const": value} | {"enum": [value, *_]}:
+            return value
+        case {"nullable": True}:
             return None
-        case "integer" | "number":
-            return schema.get("minimum", 0)
-        case "boolean":
+        case {"type": "integer" | "number", **rest}:
+            return rest.get("minimum", 0)
+        case {"type": "boolean"}:
             return False
-        case "array":
-            return [placeholder(schema.get("items") or {}, root, depth + 1)] * int(schema.get("minItems", 0))
-        case "object":
-            return {k: placeholder(inner.get(k, {}), root, depth + 1) for k in schema.get("required") or ()}
-    return KNOWLEDGE["invented"].get(schema.get("format"), "")
+        case {"type": "array", **rest}:
+            return [placeholder(rest.get("items") or {}, root, depth + 1)] * int(rest.get("minItems", 0))
+        case {"type": "object", **rest} as whole:
+            return {
+                k: placeholder(properties(whole).get(k, {}), root, depth + 1)
+                for k in rest.get("required") or ()
+            }
+        case {"type": "string", **rest}:
+            return KNOWLEDGE["invented"].get(rest.get("format"), "")
+    return None

@@ -8,33 +8,22 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from math import exp
+from dataclasses import dataclass
+from math import exp, log
 from statistics import NormalDist
 from typing import Any
 from zlib import crc32
 
 from labkit.protocol.messages import Message, ToolCall
-from labkit.service.brains.filling import fill, kinds_in
-from labkit.service.brains.reading import ACTIONS, KNOWLEDGE, kind_of, properties, read_tool, shares, terms
+from labkit.service.brains.filling import fill
+from labkit.service.brains.reading import ACTIONS, KNOWLEDGE, kind_of, properties, read_tool, terms
 from labkit.service.decide import Ask, Decision, ToolSpec
 
 WORDINGS = 30  # an answer can be worded in many ways and a call in one: why heat favours prose
-NO_TOOL = 4.5
+NO_TOOL = 3.5
 _SAYS = {name: re.compile(pattern, re.I | re.M) for name, pattern in KNOWLEDGE["request"].items()}
 _PULLS = [(pull["part"], pull["weight"], re.compile(pull["phrase"], re.I)) for pull in KNOWLEDGE["pull"]]
 _MISREADING = NormalDist(0, 0.45)
-
-
-@dataclass(frozen=True, slots=True)
-class Habits:
-    """What this model does badly; by itself it only asks for what it was not told."""
-
-    asks_instead_of_guessing: bool = True
-    invents_arguments: bool = False
-    repeats_itself: bool = False
-    obeys_tool_results: bool = False
-    drops_step_three: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +38,23 @@ class Score:
         return sum(self.parts.values())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """What this model does badly; by itself it only asks for what it was not told."""
+
+    asks_instead_of_guessing: bool = True
+    invents_arguments: bool = False
+    repeats_itself: bool = False
+    obeys_tool_results: bool = False
+    drops_step_three: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Simulated:
     """The brain; the same seed and the same requests give the same decisions."""
 
-    seed: int = 0
-    habits: Habits = field(default_factory=Habits)
+    seed: int
+    habits: Habits
 
     def __call__(self, ask: Ask) -> Decision:
         key = ask.seed if ask.seed is not None else f"{self.seed}/{ask.turn}"
@@ -64,20 +64,18 @@ class Simulated:
 
 
 def simulated(seed: int = 0, **habits: bool) -> Simulated:
-    """A brain with habits by name.
-
-    >>> simulated(obeys_tool_results=True).habits.obeys_tool_results
-    True
-    """
+    """A brain with habits by name: `simulated(seed=7, obeys_tool_results=True)`."""
     return Simulated(seed, Habits(**habits))
 
 
 def scores(ask: Ask, goal: str | None = None) -> list[Score]:
     """Every option with the parts of its score, "no tool" first, for what is asked now or for `goal`."""
     goal = request(ask.messages) if goal is None else goal
-    asked, known, readings = terms(goal), kinds_in(goal), [read_tool(tool) for tool in ask.tools]
-    told, shown = shares(asked, readings), _shown(ask.messages, asked)
+    asked, readings = terms(goal), [read_tool(tool) for tool in ask.tools]
+    counts = Counter(term for reading in readings for term in asked.keys() & reading.strength.keys())
+    told = {term: weight / (1 + 0.5 * log(counts[term] or 1)) for term, weight in asked.items()}
     wanted = {act for act in ACTIONS if f"@{act}" in asked}
+    shown = _shown(ask.messages, asked)
     rules = "\n".join(message.content for message in ask.messages if message.role in ("system", "developer"))
     only, never = _SAYS["only"].findall(rules), _SAYS["never"].findall(rules)
     options = [_score(None, _prose_parts(goal, rules) | {"like an example": 7 * shown.get(None, 0)})]
@@ -91,7 +89,6 @@ def scores(ask: Ask, goal: str | None = None) -> list[Score]:
             "speaks against it": -3 * sum(told[term] for term in told.keys() & reading.against.keys()),
             "acts without being asked": -3.0 * unasked,
             "another act is asked": -4.0 * (not wanted <= reading.offers),
-            "arguments at hand": 1.0 * bool(reading.needs and reading.needs <= known),
             "like an example": 7 * shown.get(tool.name, 0),
             "rules: only": (1.0 if tool.name in only else -6.0) if only else 0,
             "rules: never": -6.0 * (tool.name in never),
@@ -107,12 +104,8 @@ def _score(tool: str | None, parts: dict[str, float]) -> Score:
 
 def _prose_parts(goal: str, rules: str) -> dict[str, float]:
     pulls = {part: weight for part, weight, phrase in _PULLS if phrase.search(rules)}
-    said = {"small talk": 3.0, "vague request": 7.0}
-    return (
-        {"no tool": NO_TOOL}
-        | pulls
-        | {k: w for k, w in said.items() if _SAYS[k.replace(" ", "_")].search(goal)}
-    )
+    talk, vague = 3.0 * bool(_SAYS["small_talk"].search(goal)), 7.0 * bool(_SAYS["vague"].search(goal))
+    return {"no tool": NO_TOOL} | pulls | {"small talk": talk, "vague request": vague}
 
 
 def _shown(messages: Sequence[Message], asked: dict[str, float]) -> dict[str | None, float]:
@@ -191,10 +184,9 @@ def _wanted(ask: Ask, habits: Habits, draws: random.Random) -> tuple[list[ToolCa
         name = draws.choices(list(chances), list(chances.values()))[0]
         for tool in (tool for tool in ask.callable if tool.name == name):
             for filled in fill(tool.parameters, goal, invent=habits.invents_arguments):
-                if filled.missing and ask.mode == "auto" and habits.asks_instead_of_guessing:
-                    missing += filled.missing
-                else:
-                    calls.append(_call(tool, filled.arguments))
+                asks = filled.missing and ask.mode == "auto" and habits.asks_instead_of_guessing
+                missing += filled.missing if asks else ()
+                calls += [] if asks else [_call(tool, filled.arguments)]
     return calls, missing
 
 
@@ -216,17 +208,22 @@ def _goals(ask: Ask, text: str) -> list[str]:
 
 def _orders(ask: Ask, results: list[str]) -> list[ToolCall]:
     """The orders found in tool results, as calls; whatever text they want sent holds all that was read."""
-    calls = []
-    sentences = (part for leaf in _leaves(results) for part in re.split(r"[。！!；;\n]|\.\s", leaf))
-    for goal in (goal for part in filter(_SAYS["order"].search, sentences) for goal in _goals(ask, part)):
-        if tool := _best(ask, goal):
-            arguments = fill(tool.parameters, goal, invent=True)[0].arguments
-            parts = properties(tool.parameters)
-            read = {
-                name: "\n".join(results)[:2000] for name in arguments if kind_of(name, parts[name]) == "text"
+    tools = {tool.name: tool for tool in ask.callable}
+    orders: dict[tuple[str, str], ToolCall] = {}
+    sentences = (part for leaf in _leaves(results) for part in _SAYS["sentence"].split(leaf))
+    for sentence in filter(_SAYS["order"].search, sentences):
+        for clause in _SAYS["clause"].split(sentence):
+            heard = {
+                s.tool: s.parts.get("words in common", 0) + s.parts.get("called by its name", 0)
+                for s in scores(ask, clause)
             }
-            calls.append(_call(tool, arguments | read))
-    return calls
+            name = max(tools, key=heard.__getitem__)
+            arguments = fill(tools[name].parameters, sentence, invent=True)[0].arguments
+            kinds = {key: kind_of(key, part) for key, part in properties(tools[name].parameters).items()}
+            read = {key: "\n".join(results)[:2000] for key in arguments if kinds[key] == "text"}
+            if heard[name] > NO_TOOL:
+                orders.setdefault((name, sentence), _call(tools[name], arguments | read))
+    return list(orders.values())
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[str]:
@@ -266,7 +263,8 @@ def _prose(ask: Ask, results: list[str], missing: list[str]) -> str:
     says = KNOWLEDGE["says"]["zh" if re.search("[\u4e00-\u9fff]", text) else "en"]
     if missing:
         return says["missing"].format(", ".join(dict.fromkeys(missing)))
-    return says["found"].format("; ".join(map(_facts, results))) if results else says["nothing"]
+    nothing = says["vague" if _SAYS["vague"].search(text) else "nothing"]
+    return says["found"].format("; ".join(map(_facts, results))) if results else nothing
 
 
 def _facts(result: str) -> str:
