@@ -11,26 +11,32 @@ from itertools import count
 from typing import Any
 from urllib.parse import unquote
 
+from pydantic_core import from_json
+
 from labkit.protocol.errors import LabError, WireError
 from labkit.protocol.families import FAMILIES, family
 from labkit.protocol.families import vendor as vendor_named
 from labkit.protocol.messages import Usage
 from labkit.protocol.tokens import count_request
 from labkit.service.cache import PrefixCache
-
-try:
-    from labkit.service.checks import CheckContext, check_chat, check_responses, context_length_error
-except ImportError:  # until the rules land: accept everything
-    from labkit.service.no_checks import CheckContext, check_chat, check_responses, context_length_error
+from labkit.service.checks import CheckContext, check_chat, check_responses, context_length_error, model_error
 from labkit.service.decide import Ask, Brain, Decision, ask_of, chat_form
 from labkit.service.faults import Fault
 from labkit.service.obey import broken_rule
-from labkit.service.replies import Stamp, chunks, completion, digest, padded, settle, to_json
+from labkit.service.replies import Settled, Stamp, as_json, chunks, completion, digest, padded, settle
 from labkit.service.response_items import events, response
 
 START = 1_796_000_000.0
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE, STORED = 10_000, 2_000_000, 10_000
 NO_FAULT = Fault(0)
+ALWAYS = {
+    "openai-organization": "org-labkit",
+    "openai-version": "2020-10-01",
+    "x-ratelimit-limit-requests": f"{REQUESTS_PER_MINUTE}",
+    "x-ratelimit-limit-tokens": f"{TOKENS_PER_MINUTE}",
+    "x-ratelimit-remaining-requests": f"{REQUESTS_PER_MINUTE - 1}",
+    "x-ratelimit-reset-requests": f"{60_000 // REQUESTS_PER_MINUTE}ms",
+}
 CHAT = "/chat/completions"
 CHECKS = {CHAT: check_chat, "/responses": check_responses}
 NO_RETRY = {"x-should-retry": "false"}
@@ -38,16 +44,16 @@ Json = dict[str, Any]
 NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP "
     "library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you "
-    "have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)"
+    "have trouble figuring out how to fix this, please contact us through our help center at "
+    "help.openai.com.)"
 )
 NO_KEY = (
     "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer "
     "auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're "
-    "accessing the API from your browser and are prompted for a username and password. You can obtain an API key from "
-    "https://platform.openai.com/account/api-keys."
+    "accessing the API from your browser and are prompted for a username and password. You can obtain an API "
+    "key from https://platform.openai.com/account/api-keys."
 )
 WRONG_KEY = "Incorrect API key provided: {}. You can find your API key at https://platform.openai.com/account/api-keys."
-NO_MODEL = "The model `{}` does not exist or you do not have access to it."
 """Where virtual time begins, and texts of openai-wire §6.1."""
 
 
@@ -141,7 +147,7 @@ class Service:
             answer = self._route(number, method, path.removeprefix("/v1"), headers, body)
         except Refused as refused:
             error = refused.error
-            answer = Answer(error.status, refused.headers, to_json(error.body()), error=error)
+            answer = Answer(error.status, refused.headers, as_json(error.body()), error=error)
         answer.headers.update(self._headers(number, answer))
         attempt = int(headers.get("x-stainless-retry-count") or 0) + 1
         self.seen.append(Seen(number, path, body, _safe(headers), attempt, answer.status, answer.error))
@@ -174,25 +180,26 @@ class Service:
             message = fault.error.message.replace("{model}", body["model"])
             raise Refused(replace(fault.error, message=message), **fault.headers)
         stamp = Stamp(self.seed, number, int(self.clock()), model, self.context.vendor.name)
-        decisions, usage = self._decide(form, body, stamp, tokens)
+        settled, usage = self._decide(form, body, stamp, tokens)
         if items is None:
-            whole = completion(stamp, decisions, usage)
+            whole = completion(stamp, settled, usage)
         else:
-            whole = response(stamp, body, decisions[0], usage)
+            whole = response(stamp, body, settled[0], usage)
             self._store(body, whole, items)
         return _reply(whole, body, stamp, fault, tokens)
 
-    def _decide(self, form: Json, body: Json, stamp: Stamp, tokens: int) -> tuple[list[Decision], Usage]:
+    def _decide(self, form: Json, body: Json, stamp: Stamp, tokens: int) -> tuple[list[Settled], Usage]:
         parallel, turn = self.context.vendor.parallel_default, self.answered
-        settled = []
+        settled, spent = [], None
         for choice in range(form.get("n") or 1):
             ask = ask_of(form, turn=turn, choice=choice, parallel=parallel, raw=body)
-            settled.append(settle(self._ask(ask), ask, stamp))
+            decision = self._ask(ask)
+            settled.append(settle(decision, ask, stamp))
+            spent = spent or decision.usage
         self.answered += 1
-        decisions, output = [decision for decision, _ in settled], sum(spent for _, spent in settled)
         cached, written = self.cache.read(form, stamp.family, tokens, self.clock())
-        counted = Usage(tokens, output, cached, written, sum(d.reasoning_tokens for d in decisions))
-        return decisions, decisions[0].usage or counted
+        output, thought = sum(one.tokens for one in settled), sum(one.reasoning_tokens for one in settled)
+        return settled, spent or Usage(tokens, output, cached, written, thought)
 
     def _ask(self, ask: Ask) -> Decision:
         try:
@@ -227,35 +234,38 @@ class Service:
         wanted = unquote(path.removeprefix("/models").removeprefix("/"))
         known = family(wanted)
         if wanted and known is None:
-            raise Refused(WireError(NO_MODEL.format(wanted), None, "model_not_found", 404))
+            raise Refused(model_error(wanted))
         names = [name for name, one in FAMILIES.items() if one.vendor == self.context.vendor.name]
         about = {"object": "model", "created": int(START), "owned_by": self.context.vendor.name}
         listed = {"object": "list", "data": [{"id": name, **about} for name in names]}
         return Answer(
-            200, {"content-type": "application/json"}, to_json({"id": wanted, **about} if wanted else listed)
+            200, {"content-type": "application/json"}, as_json({"id": wanted, **about} if wanted else listed)
         )
 
     def _headers(self, number: int, answer: Answer) -> dict[str, str]:
         return {
-            "x-request-id": "req_" + digest(32, self.seed, number, "req"),
-            "openai-organization": "org-labkit",
+            **ALWAYS,
+            "x-request-id": "req_" + digest(32, f"{self.seed}/{number}"),
             "openai-processing-ms": str(round(1000 * answer.wait)),
-            "openai-version": "2020-10-01",
-            "x-ratelimit-limit-requests": str(REQUESTS_PER_MINUTE),
-            "x-ratelimit-limit-tokens": str(TOKENS_PER_MINUTE),
-            "x-ratelimit-remaining-requests": str(REQUESTS_PER_MINUTE - 1),
             "x-ratelimit-remaining-tokens": str(max(TOKENS_PER_MINUTE - answer.tokens, 0)),
-            "x-ratelimit-reset-requests": f"{60_000 // REQUESTS_PER_MINUTE}ms",
             "x-ratelimit-reset-tokens": f"{60_000 * answer.tokens // TOKENS_PER_MINUTE}ms",
         }
 
 
 def _parse(raw: bytes) -> Json | None:
     try:
-        body = json.loads(raw, parse_constant=_no_constant)
+        body = from_json(raw, allow_inf_nan=False)
+    except ValueError:
+        body = _parse_slowly(raw)
+    return body if isinstance(body, dict) else None
+
+
+def _parse_slowly(raw: bytes) -> Any:
+    """For lone surrogates, which the fast parser refuses and JSON allows."""
+    try:
+        return json.loads(raw, parse_constant=_no_constant) if b"\\u" in raw else None
     except (ValueError, RecursionError):
         return None
-    return body if isinstance(body, dict) else None
 
 
 def _no_constant(name: str) -> None:
@@ -284,7 +294,7 @@ def _safe(headers: Mapping[str, str]) -> dict[str, str]:
 def _reply(whole: Json, body: Json, stamp: Stamp, fault: Fault, tokens: int) -> Answer:
     lost = fault.lost or (fault.cut_after is not None and not body.get("stream"))
     if not body.get("stream"):
-        return Answer(200, {"content-type": "application/json"}, to_json(whole), fault.wait, lost, tokens)
+        return Answer(200, {"content-type": "application/json"}, as_json(whole), fault.wait, lost, tokens)
     options = body.get("stream_options") or {}
     pad = options.get("include_obfuscation") is not False
     parts = _chat_lines(whole, stamp, options, pad) if "choices" in whole else _event_lines(whole, stamp, pad)
@@ -294,14 +304,14 @@ def _reply(whole: Json, body: Json, stamp: Stamp, fault: Fault, tokens: int) -> 
 
 def _chat_lines(whole: Json, stamp: Stamp, options: Json, pad: bool) -> Iterator[bytes]:
     for position, chunk in enumerate(chunks(whole, stamp, options)):
-        yield b"data: " + (padded(chunk, stamp, position) if pad else to_json(chunk)) + b"\n\n"
+        yield b"data: " + (padded(chunk, stamp, position) if pad else as_json(chunk)) + b"\n\n"
     yield b"data: [DONE]\n\n"
 
 
 def _event_lines(whole: Json, stamp: Stamp, pad: bool) -> Iterator[bytes]:
     for number, event in enumerate(events(whole)):
         event = {**event, "sequence_number": number}
-        data = padded(event, stamp, number) if pad and "delta" in event else to_json(event)
+        data = padded(event, stamp, number) if pad and "delta" in event else as_json(event)
         yield b"event: " + event["type"].encode() + b"\ndata: " + data + b"\n\n"
 
 

@@ -24,7 +24,7 @@ class Node(dict[str, "Node"]):
 
 
 class PrefixCache:
-    """What was read before, by model and `prompt_cache_key`; forgotten all at once when it grows too large."""
+    """What was read before, by model and `prompt_cache_key`; forgotten all at once when too large."""
 
     def __init__(self) -> None:
         self.roots: dict[tuple[str, str | None], Node] = {}

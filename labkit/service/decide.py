@@ -131,14 +131,12 @@ def _message(message: dict[str, Any]) -> Message:
     content, calls = message.get("content"), message.get("tool_calls")
     if not isinstance(content, str):
         content = "".join(part.get("text") or "" for part in content or ())
-    return Message(
-        message["role"],
-        content,
-        tuple(map(_call, calls)) if calls else (),
-        message.get("tool_call_id", ""),
-        message.get("refusal"),
-        {name: value for name, value in message.items() if name not in KNOWN},
-    )
+    if len(message) == 2:
+        return Message(message["role"], content)
+    extra = {name: value for name, value in message.items() if name not in KNOWN}
+    calls = tuple(map(_call, calls)) if calls else ()
+    said = (message.get("tool_call_id", ""), message.get("refusal"), extra)
+    return Message(message["role"], content, calls, *said)
 
 
 def _call(call: dict[str, Any]) -> ToolCall:

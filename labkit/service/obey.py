@@ -36,14 +36,14 @@ def broken_rule(ask: Ask, decision: Decision) -> str | None:
     if ask.mode == "none":
         return f"it calls {calls[0].name!r} although tool_choice is none or there are no tools"
     if len(calls) > 1 and not ask.parallel:
-        return f"it makes {len(calls)} calls in one turn although parallel calls are off or one function is named"
+        return f"it makes {len(calls)} calls at once although parallel calls are off or one function is named"
     callable_ = {tool.name: tool for tool in ask.callable}
     return next((said for call in calls if (said := _broken_call(call, callable_))), None)
 
 
 def _broken_call(call: ToolCall, callable_: dict[str, ToolSpec]) -> str | None:
     if not isinstance(call.arguments, str):
-        return f"the arguments of {call.name!r} are {type(call.arguments).__name__}; they travel as a JSON string"
+        return f"the arguments of {call.name!r} are no JSON string but {type(call.arguments).__name__}"
     tool = callable_.get(call.name)
     if tool is None:
         return f"it calls {call.name!r}, but only {', '.join(map(repr, callable_))} may be called"
@@ -66,9 +66,9 @@ def misfits(value: Any, schema: Any, root: dict[str, Any], path: str = "argument
         return
     if reference := schema.get("$ref"):
         yield from misfits(value, _target(reference, root), root, path)
-    if branches := schema.get("anyOf"):
-        if all(next(misfits(value, branch, root, path), None) for branch in branches):
-            yield f"{path} fits no branch of its union"
+    branches = schema.get("anyOf")
+    if branches and all(next(misfits(value, branch, root, path), None) for branch in branches):
+        yield f"{path} fits no branch of its union"
     if "enum" in schema and value not in schema["enum"]:
         yield f"{path} is {value!r}, not one of {schema['enum']}"
     if "const" in schema and value != schema["const"]:

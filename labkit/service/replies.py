@@ -5,13 +5,15 @@ Everything random-looking (ids, fingerprint, padding) is a digest of seed and re
 
 import json
 import re
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from labkit.protocol.families import Family
 from labkit.protocol.messages import ToolCall, Usage
@@ -19,17 +21,18 @@ from labkit.protocol.tokens import count_calls, count_text, cut_text
 from labkit.service.decide import Ask, Decision
 
 FRAGMENT = re.compile(r"\s?\w{1,8}|\s?[^\w\s]{1,3}|\s+")
+LETTERS = bytes.maketrans(b"+/", b"aZ")
+Calls = tuple[ToolCall, ...]
 Json = dict[str, Any]
 
 
-def digest(length: int, *source: Any) -> str:
-    """That many characters of [A-Za-z0-9], the same for the same source.
+def digest(length: int, source: str) -> str:
+    """That many characters (at most 86) of [A-Za-z0-9], the same for the same source.
 
-    >>> digest(8, 0, 1, "call") == digest(8, 0, 1, "call") != digest(8, 0, 2, "call")
+    >>> digest(8, "0/1") == digest(8, "0/1") != digest(8, "0/2")
     True
     """
-    raw = blake2b("/".join(map(str, source)).encode("utf-8", "replace")).digest()
-    return b64encode(raw, altchars=b"aZ").decode()[:length]
+    return b2a_base64(blake2b(source.encode()).digest()).translate(LETTERS)[:length].decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ class Stamp:
     family: Family
     vendor: str = "openai"
 
-    def id(self, prefix: str, length: int, *what: Any) -> str:
-        return prefix + digest(length, self.seed, self.number, prefix, *what)
+    def id(self, prefix: str, length: int, what: str = "") -> str:
+        return prefix + digest(length, f"{self.seed}/{self.number}/{prefix}{what}")
 
 
 @lru_cache(256)
@@ -53,74 +56,82 @@ def fingerprint(family: Family, seed: int) -> str | None:
     return f"fp_{blake2b(f'{seed}/{family.snapshot}'.encode(), digest_size=5).hexdigest()}" if named else None
 
 
-def settle(decision: Decision, ask: Ask, stamp: Stamp) -> tuple[Decision, int]:
-    """The decision as it leaves the model, and its output tokens: ids given, cut, an end named."""
-    family, budget = stamp.family, ask.max_tokens
-    if decision.calls:
-        decision = replace(decision, calls=_with_ids(decision.calls, stamp, ask.choice))
-    tokens = _output_tokens(decision, ask, family)
-    if budget is not None and tokens > budget:
-        decision = _cut(decision, budget - decision.reasoning_tokens, family.encoding)
-        return decision, budget
-    called = decision.calls and (family.reasoning or ask.named is None)
-    return replace(decision, finish=decision.finish or ("tool_calls" if called else "stop")), tokens
+class Settled(NamedTuple):
+    """A decision as it leaves the model: ids given, cut at the limit, its end named, its tokens counted."""
+
+    text: str | None
+    refusal: str | None
+    calls: Calls
+    finish: str
+    tokens: int
+    reasoning_tokens: int
+    reasoning_text: str | None
 
 
-def _with_ids(calls: tuple[ToolCall, ...], stamp: Stamp, choice: int) -> tuple[ToolCall, ...]:
-    def name(position: int, call: ToolCall) -> str:
-        if stamp.vendor == "kimi":
-            return f"functions.{call.name}:{position}"
-        return stamp.id("call_", 24, choice, position)
+def settle(decision: Decision, ask: Ask, stamp: Stamp) -> Settled:
+    """What becomes of a decision under the limits of its request (openai-wire §4.2)."""
+    text, calls, family = decision.text, decision.calls, stamp.family
+    if calls:
+        calls = tuple(call if call.id else _with_id(call, n, stamp, ask) for n, call in enumerate(calls))
+    ended = "tool_calls" if calls and (family.reasoning or ask.named is None) else "stop"
+    finish, tokens = decision.finish or ended, _output_tokens(decision, ask, family)
+    if ask.max_tokens is not None and tokens > ask.max_tokens:
+        text, calls = _cut(text, calls, ask.max_tokens - decision.reasoning_tokens, family.encoding)
+        finish, tokens = "length", ask.max_tokens
+    thought = (decision.reasoning_tokens, decision.reasoning_text)
+    return Settled(text, decision.refusal, calls, finish, tokens, *thought)
 
-    return tuple(c if c.id else replace(c, id=name(i, c)) for i, c in enumerate(calls))
+
+def _with_id(call: ToolCall, position: int, stamp: Stamp, ask: Ask) -> ToolCall:
+    own = stamp.id("call_", 24, f"{ask.choice}/{position}")
+    return replace(call, id=f"functions.{call.name}:{position}" if stamp.vendor == "kimi" else own)
 
 
 def _output_tokens(decision: Decision, ask: Ask, family: Family) -> int:
-    encoding = family.encoding
-    texts = (decision.text, decision.refusal)
-    tokens = decision.reasoning_tokens + sum(count_text(text, encoding) for text in texts if text)
-    if ask.named and not family.reasoning and decision.calls:
-        return tokens + 1 + count_text(decision.calls[0].arguments, encoding)
-    tokens += count_calls([(call.name, call.arguments) for call in decision.calls], encoding)
-    return tokens + 3 if family.reasoning else tokens
+    tokens = decision.reasoning_tokens + (3 if family.reasoning else 0)
+    for text in (decision.text, decision.refusal):
+        tokens += count_text(text, family.encoding) if text else 0
+    if decision.calls and ask.named and not family.reasoning:
+        return tokens + 1 + count_text(decision.calls[0].arguments, family.encoding)
+    return tokens + count_calls([(call.name, call.arguments) for call in decision.calls], family.encoding)
 
 
-def _cut(decision: Decision, budget: int, encoding: str) -> Decision:
-    text = decision.text and cut_text(decision.text, budget, encoding)
+def _cut(text: str | None, calls: Calls, budget: int, encoding: str) -> tuple[str | None, Calls]:
+    text = text and cut_text(text, budget, encoding)
     budget -= count_text(text, encoding) if text else 0
-    calls = []
-    for call in decision.calls:
+    kept = []
+    for call in calls:
         budget -= count_calls([(call.name, "")], encoding)
         if budget <= 0:
             break
-        calls.append(replace(call, arguments=cut_text(call.arguments, budget, encoding)))
+        kept.append(replace(call, arguments=cut_text(call.arguments, budget, encoding)))
         budget -= count_text(call.arguments, encoding)
-    return replace(decision, text=text, calls=tuple(calls), finish="length")
+    return text, tuple(kept)
 
 
-def completion(stamp: Stamp, decisions: list[Decision], usage: Usage) -> Json:
+def completion(stamp: Stamp, settled: list[Settled], usage: Usage) -> Json:
     """A `chat.completion` of settled decisions, one a choice (openai-wire §4.1)."""
     return {
         "id": stamp.id("chatcmpl-", 29),
         "object": "chat.completion",
         "created": stamp.created,
         "model": stamp.family.snapshot,
-        "choices": [_choice(stamp, index, decision) for index, decision in enumerate(decisions)],
-        "usage": chat_usage(usage, stamp),
+        "choices": [_choice(stamp, index, one) for index, one in enumerate(settled)],
+        "usage": _usage(usage, stamp),
         "service_tier": "default",
         "system_fingerprint": fingerprint(stamp.family, stamp.seed),
     }
 
 
-def _choice(stamp: Stamp, index: int, decision: Decision) -> Json:
-    silent = decision.calls or decision.refusal is not None
-    message: Json = {"role": "assistant", "content": decision.text or (None if silent else "")}
-    if decision.reasoning_text is not None and stamp.vendor != "openai":
-        message["reasoning_content"] = decision.reasoning_text
-    if decision.calls:
-        message["tool_calls"] = [_call(call) for call in decision.calls]
-    message |= {"refusal": decision.refusal, "annotations": []}
-    choice = {"index": index, "message": message, "finish_reason": decision.finish}
+def _choice(stamp: Stamp, index: int, settled: Settled) -> Json:
+    silent = settled.calls or settled.refusal is not None
+    message: Json = {"role": "assistant", "content": settled.text or (None if silent else "")}
+    if settled.reasoning_text is not None and stamp.vendor != "openai":
+        message["reasoning_content"] = settled.reasoning_text
+    if settled.calls:
+        message["tool_calls"] = [_call(call) for call in settled.calls]
+    message |= {"refusal": settled.refusal, "annotations": []}
+    choice = {"index": index, "message": message, "finish_reason": settled.finish}
     return choice if stamp.family.reasoning else choice | {"logprobs": None}
 
 
@@ -128,8 +139,10 @@ def _call(call: ToolCall) -> Json:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def chat_usage(usage: Usage, stamp: Stamp) -> Json:
+def _usage(usage: Usage, stamp: Stamp) -> Json:
     prompt = {"cached_tokens": usage.cached, "audio_tokens": 0}
+    if stamp.family.cache_writes:
+        prompt["cache_write_tokens"] = usage.cache_write
     body: Json = {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
@@ -142,13 +155,9 @@ def chat_usage(usage: Usage, stamp: Stamp) -> Json:
             "rejected_prediction_tokens": 0,
         },
     }
-    if stamp.family.cache_writes:
-        prompt["cache_write_tokens"] = usage.cache_write
     if stamp.vendor == "deepseek":
-        body |= {
-            "prompt_cache_hit_tokens": usage.cached,
-            "prompt_cache_miss_tokens": usage.input - usage.cached,
-        }
+        body["prompt_cache_hit_tokens"] = usage.cached
+        body["prompt_cache_miss_tokens"] = usage.input - usage.cached
     return body
 
 
@@ -203,16 +212,16 @@ def _opened(index: int, call: Json) -> Json:
     return {"index": index, **call, "function": {"name": call["function"]["name"], "arguments": ""}}
 
 
-def to_json(value: Any) -> bytes:
+def as_json(value: Any) -> bytes:
     """Compact UTF-8; only a text with a lone surrogate is escaped, for UTF-8 cannot carry it."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
+        return to_json(value)
+    except PydanticSerializationError:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
 def padded(event: Json, stamp: Stamp, position: int) -> bytes:
     """A chunk as JSON, with `obfuscation` up to one byte more than a multiple of 16, as recorded."""
-    bare = to_json({**event, "obfuscation": ""})
-    padding = digest((1 - len(bare)) % 16, stamp.seed, stamp.number, position)
+    bare = as_json({**event, "obfuscation": ""})
+    padding = digest((1 - len(bare)) % 16, f"{stamp.seed}/{stamp.number}/{position}")
     return bare[:-2] + padding.encode() + b'"}'

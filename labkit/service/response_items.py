@@ -1,38 +1,25 @@
 """A decision in the other wire form: a Responses object of items, or the events that build it (§5)."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from labkit.protocol.messages import ToolCall, Usage
-from labkit.service.decide import Decision
-from labkit.service.replies import Json, Stamp, fragments
+from labkit.service.replies import Json, Settled, Stamp, fragments
 
-ECHOED = {
-    "background": False,
-    "instructions": None,
-    "max_output_tokens": None,
-    "max_tool_calls": None,
-    "parallel_tool_calls": True,
-    "previous_response_id": None,
-    "prompt_cache_key": None,
-    "safety_identifier": None,
-    "service_tier": "default",
-    "store": True,
-    "temperature": 1.0,
-    "tool_choice": "auto",
-    "tools": [],
-    "top_logprobs": 0,
-    "top_p": 1.0,
-    "truncation": "disabled",
-    "user": None,
-    "metadata": {},
-}
+ECHOED = json.loads("""{
+  "background": false, "instructions": null, "max_output_tokens": null, "max_tool_calls": null,
+  "parallel_tool_calls": true, "previous_response_id": null, "prompt_cache_key": null,
+  "safety_identifier": null, "service_tier": "default", "store": true, "temperature": 1.0,
+  "tool_choice": "auto", "tools": [], "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled",
+  "user": null, "metadata": {}
+}""")
 
 
-def response(stamp: Stamp, body: Json, decision: Decision, usage: Usage) -> Json:
+def response(stamp: Stamp, body: Json, settled: Settled, usage: Usage) -> Json:
     """A `response` object of a settled decision; what the request set is said back."""
-    cut = decision.finish in ("length", "content_filter")
-    reason = {"length": "max_output_tokens"}.get(decision.finish or "", decision.finish)
+    cut = settled.finish in ("length", "content_filter")
+    reason = {"length": "max_output_tokens"}.get(settled.finish, settled.finish)
     return {
         "id": stamp.id("resp_", 48),
         "object": "response",
@@ -41,7 +28,7 @@ def response(stamp: Stamp, body: Json, decision: Decision, usage: Usage) -> Json
         "error": None,
         "incomplete_details": {"reason": reason} if cut else None,
         "model": stamp.family.snapshot,
-        "output": list(_items(stamp, decision, "incomplete" if cut else "completed")),
+        "output": list(_items(stamp, settled, "incomplete" if cut else "completed")),
         **{key: default if body.get(key) is None else body[key] for key, default in ECHOED.items()},
         "reasoning": {"effort": stamp.family.default_effort, "summary": None} | (body.get("reasoning") or {}),
         "text": {"format": {"type": "text"}, "verbosity": "medium"} | (body.get("text") or {}),
@@ -49,20 +36,18 @@ def response(stamp: Stamp, body: Json, decision: Decision, usage: Usage) -> Json
     }
 
 
-def _items(stamp: Stamp, decision: Decision, status: str) -> Iterator[Json]:
-    if decision.reasoning_tokens or decision.reasoning_text:
-        summary = (
-            [{"type": "summary_text", "text": decision.reasoning_text}] if decision.reasoning_text else []
-        )
+def _items(stamp: Stamp, settled: Settled, status: str) -> Iterator[Json]:
+    if settled.reasoning_tokens or settled.reasoning_text:
+        summary = [{"type": "summary_text", "text": settled.reasoning_text}] if settled.reasoning_text else []
         yield {"id": stamp.id("rs_", 48), "type": "reasoning", "summary": summary}
-    if decision.refusal is not None:
-        yield _message(stamp, status, {"type": "refusal", "refusal": decision.refusal})
-    elif decision.text is not None or not decision.calls:
-        text = decision.text or ""
+    if settled.refusal is not None:
+        yield _message(stamp, status, {"type": "refusal", "refusal": settled.refusal})
+    elif settled.text is not None or not settled.calls:
+        text = settled.text or ""
         yield _message(
             stamp, status, {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
         )
-    for position, call in enumerate(decision.calls):
+    for position, call in enumerate(settled.calls):
         yield _function_call(stamp, status, position, call)
 
 
@@ -72,7 +57,7 @@ def _message(stamp: Stamp, status: str, part: Json) -> Json:
 
 
 def _function_call(stamp: Stamp, status: str, position: int, call: ToolCall) -> Json:
-    head = {"id": stamp.id("fc_", 48, position), "type": "function_call", "status": status}
+    head = {"id": stamp.id("fc_", 48, str(position)), "type": "function_call", "status": status}
     return head | {"arguments": call.arguments, "call_id": call.id, "name": call.name}
 
 

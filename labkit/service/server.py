@@ -11,7 +11,7 @@ import uvicorn
 
 from labkit.protocol.errors import BadSetup, WireError
 from labkit.service.api import Answer, ConnectionCut, Service
-from labkit.service.replies import to_json
+from labkit.service.replies import as_json
 
 BODY_LIMIT, BODY_SECONDS, SLICE = 8_000_000, 20.0, 0.05
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -81,7 +81,7 @@ class Application:
 
 
 async def _refuse(send: Send, error: WireError) -> None:
-    body = to_json(error.body())
+    body = as_json(error.body())
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
     headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": error.status, "headers": headers})

@@ -1,4 +1,4 @@
-"""The service as a transport of the SDK's HTTP library: no socket, yet it waits, cuts and streams like one."""
+"""The service as a transport of the SDK's HTTP library: no socket, yet it waits and breaks like one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
