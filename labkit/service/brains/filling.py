@@ -126,7 +126,7 @@ def _found(kind: str | None, text: str) -> list[str]:
 
 
 def resolve(schema: Schema, root: Schema, text: str = "", depth: int = 0) -> Schema:
-    """The plain schema behind a `$ref` or a union: of a union, the branch most like the text; null as a flag."""
+    """The plain schema behind a `$ref` or a union (of that, the branch most like the text), null a flag."""
     if isinstance(schema.get("$ref"), str) and depth < 8:
         target: Any = root
         for step in schema["$ref"].split("/")[1:]:
