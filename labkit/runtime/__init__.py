@@ -1,0 +1,45 @@
+from labkit.runtime.drive import advance, approvals, arun, begin, reject, run, stream
+from labkit.runtime.machine import Agent, Budget
+from labkit.runtime.saved import dump, load
+from labkit.runtime.states import (
+    TRANSITIONS,
+    Authorising,
+    Deciding,
+    Done,
+    Event,
+    Executing,
+    Observing,
+    Reconciling,
+    State,
+    Stopped,
+    Validating,
+    Waiting,
+    step,
+)
+
+__all__ = [
+    "TRANSITIONS",
+    "Agent",
+    "Authorising",
+    "Budget",
+    "Deciding",
+    "Done",
+    "Event",
+    "Executing",
+    "Observing",
+    "Reconciling",
+    "State",
+    "Stopped",
+    "Validating",
+    "Waiting",
+    "advance",
+    "approvals",
+    "arun",
+    "begin",
+    "dump",
+    "load",
+    "reject",
+    "run",
+    "step",
+    "stream",
+]
