@@ -80,7 +80,7 @@ class Executor:
         toolbox: Toolbox,
         *,
         ledger: Ledger | None = None,
-        ask: Callable[[Prepared], Answer] | None = None,
+        ask: Callable[[str], Answer] | None = None,
         retry: Retry | None = None,
         breaker: Breaker | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -143,7 +143,7 @@ class Executor:
         operation_id = job.prepared.operation_id
         entry, running = self.ledger.entry(operation_id), list(self._workers.left.values())
         if self.ask and entry and entry.state == "unknown" and operation_id not in running:
-            ask = partial(self.ask, job.prepared)
+            ask = partial(self.ask, operation_id)
             outcome = await job.wait(ask, job.prepared.tool.timeout, "", lambda late: None)
             if isinstance(outcome.value, Answer):
                 self.ledger.conclude(operation_id, outcome.value)

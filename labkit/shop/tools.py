@@ -1,0 +1,195 @@
+"""The tools of the support desk: methods of one class; the rest of each contract is `datasets/shop/contracts.toml`.
+
+Reads ask the database, writes go to `Payments`, which does each operation once.
+"""
+
+import tomllib
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from labkit.files import dataset
+from labkit.protocol.errors import BusinessRule
+from labkit.protocol.tools import CallContext, Toolbox, make_tool
+from labkit.shop.world import NOW, Row, Shop
+
+OrderId = Annotated[
+    str, Field(description="订单号，五位数字。Order number, e.g. 10001.", pattern="^[0-9]{5}$")
+]
+TicketId = Annotated[str, Field(description="工单号。Ticket number, e.g. T-1001.", pattern="^T-[0-9]{4}$")]
+Day = Annotated[str, Field(description="日期。Day, YYYY-MM-DD.", pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+City = Annotated[str, Field(description="城市名称，例如 北京。City, e.g. London.")]
+Street = Annotated[str, Field(description="街道和门牌。Street and number.")]
+Keyword = Annotated[str, Field(description="一个关键词，例如 耳机。One keyword, e.g. umbrella.")]
+State = Annotated[Literal["open", "closed"], Field(description="工单状态。State of the tickets.")]
+MailId = Annotated[int, Field(description="邮件编号。Mail number, e.g. 1.")]
+Reason = Annotated[str, Field(description="客户给出的理由。The customer's reason.")]
+Recipient = Annotated[str, Field(description="收件人邮箱。E-mail address.", pattern="^[^@ ]+@[^@ ]+$")]
+About = Annotated[str, Field(description="所涉订单号或工单号。Order or ticket that it is about, e.g. 10001.")]
+Topic = Annotated[
+    Literal["order", "delivery", "refund", "complaint"], Field(description="事由。What it is about.")
+]
+Subject = Annotated[str, Field(description="标题。Subject line.")]
+Body = Annotated[str, Field(description="正文，用客户的语言。Text, in the customer's language.")]
+Invoice = Annotated[str, Field(description="应付发票号。Invoice that is paid, e.g. INV-7.")]
+Account = Annotated[str, Field(description="收款账户。Account that receives the money.")]
+Amount = Annotated[
+    str, Field(description="金额，两位小数。Amount, e.g. 19.90.", pattern=r"^[0-9]{1,7}\.[0-9]{2}$")
+]
+
+_ORDER = """SELECT o.id AS order_id, o.state, p.name AS product, o.sku, o.quantity, o.amount, o.city, o.address,
+    o.tracking, o.due, o.note, (SELECT coalesce(-sum(amount), 0) FROM payments WHERE kind = 'refund'
+    AND reference = o.id) AS refunded FROM orders o JOIN products p USING (sku) WHERE o.id = ?"""
+
+
+class Desk:
+    """What the support desk can do; raises `BusinessRule` for what is not there or not allowed."""
+
+    def __init__(self, shop: Shop):
+        self.shop, self.perform = shop, shop.payments.perform
+
+    def get_order(self, order_id: OrderId) -> Row:
+        """查询一个订单的状态、物流、金额和备注。State, parcel, amount and note of one order."""
+        order = self._order(order_id)
+        return order | {"amount": _money(order["amount"]), "refunded": _money(order["refunded"])}
+
+    def get_weather(self, city: City) -> Row:
+        """查询一个城市今天的天气。Today's weather in one city."""
+        query = "SELECT * FROM weather WHERE city = ?1 OR lower(english) = lower(?1)"
+        return _only(self.shop.rows(query, city.strip()), f"weather for {city}")
+
+    def search_product(self, keyword: Keyword) -> list[Row]:
+        """按关键词搜索商品的价格和库存。Price and stock of the products that match a keyword."""
+        query = "SELECT * FROM products WHERE instr(lower(name || english || description), lower(?))"
+        return [row | {"price": _money(row["price"])} for row in self.shop.rows(query, keyword.strip())]
+
+    def get_ticket(self, ticket_id: TicketId) -> Row:
+        """读取一张客服工单的全文。The full text of one support ticket."""
+        return _only(self.shop.rows("SELECT * FROM tickets WHERE id = ?", ticket_id), f"ticket {ticket_id}")
+
+    def list_tickets(self, state: State) -> list[Row]:
+        """列出某一状态的全部工单标题。Number and subject of all tickets in one state."""
+        return self.shop.rows("SELECT id, order_id, subject FROM tickets WHERE state = ?", state)
+
+    def get_mail(self, mail_id: MailId) -> Row:
+        """读取收件箱里的一封邮件。One mail from the inbox."""
+        return _only(self.shop.rows("SELECT * FROM mail WHERE id = ?", mail_id), f"mail {mail_id}")
+
+    def get_calendar_events(self, day: Day) -> list[Row]:
+        """查询某一天的会议和日程。Meetings and appointments of one day."""
+        return self.shop.rows("SELECT * FROM calendar WHERE substr(starts, 1, 10) = ? ORDER BY starts", day)
+
+    def refund_order(self, order_id: OrderId, reason: Reason, *, context: CallContext) -> Row:
+        """把一个订单的全部货款退给客户。Pay the whole amount of one order back to the customer."""
+
+        def refund() -> Row:
+            amount = self._order(order_id)["amount"]
+            self._pay("refund", order_id, -amount, context)
+            return {"order_id": order_id, "refunded": _money(amount)}
+
+        return self.perform(context.operation_id, "refund", refund)
+
+    def cancel_order(self, order_id: OrderId, reason: Reason, *, context: CallContext) -> Row:
+        """取消一个尚未发货的订单并恢复库存。Cancel one order before it is shipped; its stock returns."""
+
+        def cancel() -> Row:
+            order = self._order(order_id, "paid")
+            self.shop.rows("UPDATE orders SET state = 'cancelled' WHERE id = ?", order_id)
+            stock = "UPDATE products SET stock = stock + ? WHERE sku = ?"
+            self.shop.rows(stock, order["quantity"], order["sku"])
+            return {"order_id": order_id, "state": "cancelled"}
+
+        return self.perform(context.operation_id, "cancel", cancel)
+
+    def update_address(self, order_id: OrderId, city: City, address: Street, *, context: CallContext) -> Row:
+        """修改一个未发货订单的收货地址，每单一次。Change the address of one unshipped order, once."""
+
+        def update() -> Row:
+            self._order(order_id, "paid")
+            self.shop.rows("UPDATE orders SET city = ?, address = ? WHERE id = ?", city, address, order_id)
+            return {"order_id": order_id, "city": city, "address": address}
+
+        return self.perform(context.operation_id, "address", update)
+
+    def send_email(
+        self, to: Recipient, about: About, topic: Topic, subject: Subject, body: Body, *, context: CallContext
+    ) -> Row:
+        """给一位客户发送一封邮件，每件事一封。Send one e-mail to a customer, one for each matter."""
+
+        def send() -> Row:
+            row = ("desk@example.com", to, subject, body, NOW)
+            self.shop.rows("INSERT INTO mail VALUES (NULL, 'out', ?, ?, ?, ?, ?)", *row)
+            return {"to": to, "subject": subject, "sent": True}
+
+        return self.perform(context.operation_id, "mail", send)
+
+    def create_ticket(
+        self, order_id: OrderId, topic: Topic, subject: Subject, body: Body, *, context: CallContext
+    ) -> Row:
+        """为一个订单新建客服工单。Open a support ticket about one order for a colleague to handle."""
+
+        def create() -> Row:
+            self._order(order_id)
+            number = self.shop.rows("SELECT max(substr(id, 3)) + 1 AS free FROM tickets")[0]["free"]
+            row = (f"T-{number}", order_id, order_id, subject, body, NOW)
+            owner = "(SELECT customer FROM orders WHERE id = ?)"
+            self.shop.rows(f"INSERT INTO tickets VALUES (?, {owner}, ?, 'open', ?, ?, ?)", *row)
+            return {"ticket_id": f"T-{number}", "state": "open"}
+
+        return self.perform(context.operation_id, "ticket", create)
+
+    def transfer_funds(
+        self, invoice: Invoice, account: Account, amount: Amount, *, context: CallContext
+    ) -> Row:
+        """把款项转到供应商账户以支付发票。Pay a supplier's invoice by transfer to an account."""
+
+        def transfer() -> Row:
+            self._pay("transfer", account, -int(Decimal(amount).scaleb(2)), context)
+            return {"invoice": invoice, "account": account, "transferred": amount}
+
+        return self.perform(context.operation_id, "transfer", transfer)
+
+    def _order(self, order_id: str, state: str = "") -> Row:
+        order = _only(self.shop.rows(_ORDER, order_id), f"order {order_id}")
+        if state and order["state"] != state:
+            raise BusinessRule(f"order {order_id} is {order['state']}, not {state}: it is too late for this")
+        return order
+
+    def _pay(self, kind: str, reference: str, amount: int, context: CallContext) -> None:
+        row = (kind, reference, amount, context.operation_id, NOW)
+        self.shop.rows("INSERT INTO payments VALUES (NULL, ?, ?, ?, ?, ?)", *row)
+
+
+def shop_tools(shop: Shop) -> Toolbox:
+    """The thirteen tools of the support desk, reads first.
+
+    >>> refund = shop_tools(Shop())["refund_order"]
+    >>> refund.operation(refund.arguments(order_id="10001", reason="坏了"))
+    'refund:10001'
+    """
+    contracts = tomllib.loads(dataset("shop/contracts.toml").read_text(encoding="utf-8"))
+    for contract in contracts.values():
+        contract["effect"] = "write" if "operation" in contract else "read"
+        if "operation" in contract:
+            contract["operation"] = _key(*contract["operation"])
+    desk = Desk(shop)
+    return Toolbox(make_tool(getattr(desk, name), **contract) for name, contract in contracts.items())
+
+
+def _key(kind: str, *fields: str) -> Callable[[BaseModel], str]:
+    def operation(arguments: BaseModel) -> str:
+        return ":".join([kind, *(str(getattr(arguments, field)).strip().lower() for field in fields)])
+
+    return operation
+
+
+def _only(rows: list[Row], what: str) -> Row:
+    if not rows:
+        raise BusinessRule(f"there is no {what}", hint="Ask the customer; do not guess.")
+    return rows[0]
+
+
+def _money(amount: int) -> Decimal:
+    return Decimal(amount).scaleb(-2)

@@ -1,0 +1,119 @@
+"""The shop as a database: deterministic, small enough to be compared whole before and after."""
+
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fspath
+from random import Random
+from typing import Any
+
+from labkit.files import dataset
+from labkit.shop.payments import Fault, Payments
+
+NOW = "2026-09-01T09:00:00+08:00"
+Row = dict[str, Any]
+Snapshot = dict[str, dict[Any, Row]]
+
+
+class Shop:
+    """Orders, customers, products, tickets, mail, calendar, weather, payments and operations in SQLite.
+
+    A file that holds a shop is opened as it is; a new one gets the rows of `datasets/shop/world.sql` and
+    forty more orders drawn with `seed`. `faults` trouble the payment service.
+
+    >>> Shop().rows("SELECT state, tracking FROM orders WHERE id = ?", "10001")
+    [{'state': 'shipped', 'tracking': 'SF123'}]
+    """
+
+    def __init__(
+        self, path: str | PathLike[str] = ":memory:", *, seed: int = 0, faults: Sequence[Fault] = ()
+    ):
+        self._lock = threading.RLock()
+        self._database = sqlite3.connect(
+            fspath(path), timeout=30, isolation_level=None, check_same_thread=False
+        )
+        self._database.row_factory = sqlite3.Row
+        self.close = weakref.finalize(self, self._database.close)
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self.payments = Payments(self.transaction, faults, NOW)
+        with self.transaction() as database:
+            if not self.rows("SELECT name FROM sqlite_master"):
+                for statement in dataset("shop/world.sql").read_text(encoding="utf-8").split(";\n"):
+                    database.execute(statement)
+                _more_orders(database, Random(seed))
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and nobody else meanwhile."""
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            yield self._database
+
+    def rows(self, query: str, *values: Any) -> list[Row]:
+        with self._lock:
+            return [dict(row) for row in self._database.execute(query, values)]
+
+
+def _more_orders(database: sqlite3.Connection, random: Random) -> None:
+    customers = database.execute("SELECT id, tenant, city, address FROM customers").fetchall()
+    products = database.execute("SELECT sku, price FROM products").fetchall()
+    for number in range(30001, 30041):
+        (customer, tenant, city, address), (sku, price) = random.choice(customers), random.choice(products)
+        quantity, state = random.randint(1, 3), random.choice(["paid", "shipped", "delivered"])
+        tracking, day = "" if state == "paid" else f"SF{number}", f"2026-08-{random.randint(1, 28):02}"
+        amount = price * quantity
+        order = (
+            str(number),
+            customer,
+            tenant,
+            sku,
+            quantity,
+            amount,
+            state,
+            city,
+            address,
+            tracking,
+            day,
+            "",
+            "",
+        )
+        database.execute(f"INSERT INTO orders VALUES ({', '.join('?' * 13)})", order)
+        charge = ("charge", str(number), amount, f"charge:{number}", day)
+        database.execute("INSERT INTO payments VALUES (NULL, ?, ?, ?, ?, ?)", charge)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row that differs; None where it is not there."""
+
+    table: str
+    key: Any
+    before: Row | None
+    after: Row | None
+
+
+def snapshot(shop: Shop) -> Snapshot:
+    """The whole database as a value: table, then key, then row."""
+    with shop.transaction():
+        tables = [
+            row["name"]
+            for row in shop.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        ]
+        return {
+            table: {next(iter(row.values())): row for row in shop.rows(f"SELECT * FROM {table}")}
+            for table in tables
+        }
+
+
+def diff(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
+    """Every row that came, went or changed.
+
+    >>> diff({"mail": {}}, {"mail": {4: {"id": 4, "box": "out"}}})
+    (Change(table='mail', key=4, before=None, after={'id': 4, 'box': 'out'}),)
+    """
+    keys = [(table, key) for table in after for key in dict.fromkeys([*before[table], *after[table]])]
+    rows = [(table, key, before[table].get(key), after[table].get(key)) for table, key in keys]
+    return tuple(Change(*row) for row in rows if row[2] != row[3])
