@@ -1,0 +1,104 @@
+"""The tables of `fields.txt`, read into one shape for each endpoint; and the names that each knows."""
+
+import re
+from math import inf
+from pathlib import Path
+
+from labkit.service.checks.shapes import (
+    Shape,
+    anything,
+    array,
+    boolean,
+    both,
+    either,
+    json_object,
+    number,
+    one_of,
+    pairs,
+    text,
+    thing,
+    variants,
+)
+from labkit.service.checks.words import listed
+
+Shapes = dict[str, Shape]
+
+_SIMPLE: Shapes = {
+    "any": anything,
+    "string": text(0, inf),
+    "boolean": boolean,
+    "object": json_object,
+    "biases": pairs(number("decimal", -100, 100), "an object", most=inf, longest=inf),
+    "metadata": pairs(text(0, 512), "a metadata object", most=16, longest=64),
+}
+_ALWAYS = {"type": anything, "created_by": anything}
+_STRINGS = ("string", "name", "speaker")
+
+
+def _read(source: str) -> tuple[Shapes, dict[str, Shapes]]:
+    shapes, tables = dict(_SIMPLE), {}
+    for block in re.split(r"\n\s*\n", re.sub(r"(?m)^#.*\n", "", source).strip()):
+        title, *lines = block.strip().splitlines()
+        rows: Shapes = {}
+        for key, words in (line.split(None, 1) for line in lines):
+            rows |= tables[words] if key == "+" else {key: _shape(words, shapes)}
+        title, _, by = title.strip("[]").partition(" by ")
+        tables[title] = rows
+        if title == "shapes":
+            shapes |= rows
+        elif by:
+            default = by.partition(" else ")[2] or None
+            shapes[title] = variants(by.split()[0], rows, "at here" in by, default)
+        else:
+            shapes[title] = thing(rows)
+    return shapes, tables
+
+
+def _shape(words: str, shapes: Shapes) -> Shape:
+    words, _, expected = words.partition(" as ")
+    parts = [_part(part, shapes, expected) for part in words.split(" or ")]
+    if len(parts) == 1:
+        return parts[0][0]
+    nouns = [noun if place == 0 else noun.removeprefix("an ") for place, (_, _, noun) in enumerate(parts)]
+    return either(expected or f"one of {' or '.join(nouns)}", {kind: shape for shape, kind, _ in parts})
+
+
+def _part(words: str, shapes: Shapes, expected: str) -> tuple[Shape, type, str]:
+    """One alternative: its shape, its JSON type, and how the API calls it."""
+    if words[0] == "=":
+        values = words[1:].split("|")
+        return one_of(*values), str, f"one of {listed(values, 'or')}"
+    if words[0] == "[":
+        inner, _, bounds = words[1:].partition("]")
+        first, *second = [_shape(word, shapes) for word in inner.split(" & ")]
+        noun = expected or "an array of objects"
+        return array(both(first, *second) if second else first, *_bounds(bounds or ".."), noun), list, noun
+    if words[0] == "{":
+        return (
+            thing(_ALWAYS | dict(_field(word, shapes) for word in words[1:-1].split()), True),
+            dict,
+            "an object",
+        )
+    word, _, bounds = words.partition(" ")
+    if word in ("integer", "decimal"):
+        return number(word, *_bounds(bounds)), float, word
+    bounds, _, pattern = bounds.partition("~")
+    shape = text(*_bounds(bounds), pattern) if bounds else shapes[word]
+    return (shape, str, "a string") if word in _STRINGS else (shape, dict, "an object")
+
+
+def _field(word: str, shapes: Shapes) -> tuple[str, Shape]:
+    key, _, shape = word.rstrip("*").partition(":")
+    return key + "*" * word.endswith("*"), shapes[shape] if shape else shapes.get(key, anything)
+
+
+def _bounds(words: str) -> tuple[float, float]:
+    low, high = words.strip().split("..")
+    return int(low or 0), int(high) if high else inf
+
+
+_SHAPES, _TABLES = _read(Path(__file__).with_name("fields.txt").read_text(encoding="utf-8"))
+CHAT, RESPONSES = _SHAPES["chat"], _SHAPES["responses"]
+CHAT_NAMES, RESPONSES_NAMES = (
+    frozenset(key.rstrip("*") for key in _TABLES[name]) for name in ("chat", "responses")
+)
