@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from labkit.protocol.errors import InvalidArguments, ModelError, TruncatedArguments
 
 log = logging.getLogger(__name__)
+_ENDLESS = re.compile(r"NaN|Infinity|[eE]\+?\d{3}|\d{300}")  # may become a number that JSON does not have
 
 
 def parse_arguments(
@@ -20,7 +21,7 @@ def parse_arguments(
 ) -> BaseModel:
     """The checked arguments of a call: "", blanks and null mean {}; 20.0 is an integer, "20" is a string.
 
-    `lenient` also reads a name in another case, and a string that holds what its field asks for ("20", "[1]"),
+    `lenient` also reads a name in another case, and a string that holds what its field asks for, like "20",
     and logs it. `truncated` says that the output limit was reached. Raises `InvalidArguments` or
     `TruncatedArguments` (S1 §4.2).
 
@@ -30,7 +31,7 @@ def parse_arguments(
     >>> parse_arguments('{"keyword":"键盘","limit":20.0}', Search)
     Search(keyword='键盘', limit=20)
     """
-    if isinstance(text, str) and "NaN" not in text and "Infinity" not in text:
+    if isinstance(text, str) and not _ENDLESS.search(text):
         try:
             return model.model_validate_json(text, strict=True)
         except ValidationError:

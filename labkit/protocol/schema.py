@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
@@ -25,7 +26,7 @@ __all__ = [
 
 _DROPPED = ("default", "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format")
 _SECTION = re.compile(r"^(?:Args|Arguments|参数)[:：]\s*\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-_ARGUMENT = re.compile(r"^ +(\w+)(?: \(.*?\))?[:：] *(.+(?:\n(?! +\w+[:：]).+)*)", re.MULTILINE)
+_ARGUMENT = re.compile(r"^(\w+)(?: \(.*?\))?[:：] *(.+(?:\n[ \t]+.+)*)", re.MULTILINE)
 
 
 def arguments_model(function: Callable) -> type[BaseModel]:
@@ -40,30 +41,33 @@ def arguments_model(function: Callable) -> type[BaseModel]:
     name, texts, fields = function.__name__, _described(function), {}
     try:
         hints = get_type_hints(function, include_extras=True)
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.name != "context" or parameter.kind is not parameter.KEYWORD_ONLY:
-                hint = _checked(f"{name}: argument {parameter.name!r}", parameter, hints, texts)
+        for argument, parameter in inspect.signature(function).parameters.items():
+            if argument != "context" or parameter.kind is not parameter.KEYWORD_ONLY:
+                _check_argument(f"{name}: argument {argument!r}", parameter, hints)
+                text = {"description": texts[argument]} if argument in texts else {}
                 default = ... if parameter.default is parameter.empty else parameter.default
-                fields[parameter.name] = (hint, Field(default, description=texts.get(parameter.name)))
-        return create_model(name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)
+                fields[argument] = (hints[argument], Field(default, **text))
+        model = create_model(name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)
     except (PydanticUserError, NameError, TypeError) as error:
         raise BadTool(f"{name}: no schema can be made of its annotations ({error})") from None
+    for argument, field in model.model_fields.items():
+        if not field.description:
+            hint = "Describe it in the Args section of the docstring."
+            raise BadTool(f"{name}: argument {argument!r} is not described", hint=hint)
+    return model
 
 
-def _checked(where: str, parameter: inspect.Parameter, hints: dict[str, Any], texts: dict[str, str]) -> Any:
+def _check_argument(where: str, parameter: inspect.Parameter, hints: dict[str, Any]) -> None:
     named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     if not named or parameter.name.startswith("_"):
         raise BadTool(f"{where} cannot be sent by name", hint="Write plain named arguments.")
     if parameter.name not in hints:
         raise BadTool(f"{where} has no annotation", hint="The schema is made of it.")
-    if parameter.name not in texts and not hasattr(hints[parameter.name], "__metadata__"):
-        raise BadTool(f"{where} is not described", hint="Describe it in the Args section of the docstring.")
-    return hints[parameter.name]
 
 
 def _described(function: Callable) -> dict[str, str]:
     section = _SECTION.search(inspect.getdoc(function) or "")
-    found = _ARGUMENT.findall(section[1]) if section else ()
+    found = _ARGUMENT.findall(textwrap.dedent(section[1])) if section else ()
     return {name: " ".join(text.split()) for name, text in found}
 
 
