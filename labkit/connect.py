@@ -144,6 +144,8 @@ def service(client: Client) -> Service:
 
 
 def model_for(client: Client, *, sampling: bool = False) -> str:
-    """The model to ask for: $LABKIT_MODEL, else the vendor's (`sampling`: one that takes a temperature)."""
-    spoken = behind(client).vendor
-    return os.environ.get("LABKIT_MODEL") or (spoken.sampling_model if sampling else spoken.model)
+    """The vendor's model (`sampling`: one that takes a temperature); over the network $LABKIT_MODEL wins."""
+    spoken, chosen = behind(client).vendor, os.environ.get("LABKIT_MODEL")
+    if chosen and behind(client).service is None:
+        return chosen
+    return spoken.sampling_model if sampling else spoken.model

@@ -96,8 +96,9 @@ def test_a_script_without_a_brain_and_a_stranger_client_are_told_what_to_do():
         service(connect("http://127.0.0.1:9/v1"))
 
 
-def test_another_model_is_one_variable(monkeypatch):
-    client = connect()
-    assert model_for(client) != model_for(client, sampling=True)
-    monkeypatch.setenv("LABKIT_MODEL", "gpt-4o-mini")
-    assert model_for(client) == model_for(client, sampling=True) == "gpt-4o-mini"
+def test_another_model_is_one_variable_where_a_real_api_answers(monkeypatch):
+    offline, online = connect(), connect("http://127.0.0.1:9/v1")
+    assert model_for(online) != model_for(online, sampling=True)
+    monkeypatch.setenv("LABKIT_MODEL", "my-model")
+    assert model_for(online) == model_for(online, sampling=True) == "my-model"
+    assert model_for(offline) != "my-model"

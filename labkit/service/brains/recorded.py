@@ -83,7 +83,7 @@ def _what_is_missing(body: Json, recorded: dict[str, list[Json]], times: int) ->
     nearest = min(others, key=lambda other: len(_differ(asked, other)))
     places = _differ(asked, nearest)
     shown = [f"{p}: recorded {nearest.get(p, 'nothing')}, asked {asked.get(p, 'nothing')}" for p in places]
-    return f"does not hold this request. The nearest differs in {len(places)}: " + "; ".join(shown[:3])
+    return f"does not hold this request. The nearest one differs in {len(places)} of its parts: {'; '.join(shown[:3])}"
 
 
 def _differ(one: dict[str, str], other: dict[str, str]) -> list[str]:
