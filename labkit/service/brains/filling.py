@@ -47,6 +47,10 @@ def fill(schema: Schema, text: str, *, invent: bool = False) -> list[Filled]:
     return [first]
 
 
+def kinds_in(text: str) -> frozenset[str]:
+    return frozenset(kind for kind in _VALUES if _found(kind, text))
+
+
 def _object(schema: Schema, text: str, root: Schema, invent: bool = False) -> Filled:
     arguments: dict[str, Any] = {}
     missing = []
@@ -93,7 +97,14 @@ def _values(name: str, schema: Schema, text: str, root: Schema, required: bool) 
             inner = _object(schema, text, root)
             yield from [inner.arguments] if not inner.missing and (inner.arguments or required) else ()
         case {"type": "string"}:
-            yield from _strings(name, kind_of(name, schema), text, required)
+            found = _strings(name, kind_of(name, schema), text, required)
+            yield from (fit for value in found for fit in _fitting(value, schema.get("pattern")))
+
+
+def _fitting(value: str, pattern: str | None) -> list[str]:
+    """The value if it fits the pattern, or written as money if that does: a grammar lets no other through."""
+    money = [f"{float(value):.2f}"] if re.fullmatch(r"\d+(?:\.\d+)?", value) else []
+    return [each for each in (value, *money) if not pattern or re.search(pattern, each)][:1]
 
 
 def _strings(name: str, kind: str | None, text: str, required: bool) -> Iterator[str]:

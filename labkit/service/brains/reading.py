@@ -27,7 +27,7 @@ _KINDS = {kind: re.compile(pattern, re.I) for kind, pattern in KNOWLEDGE["kinds"
 
 @lru_cache(maxsize=8192)
 def terms(text: str) -> dict[str, float]:
-    """What a text is about: a meaning weighs 2 (looking up 0.7), another English word 1, a Chinese pair 0.7.
+    """What a text is about: a meaning weighs 2 (looking up 0.7), other English words 1, a Chinese pair 0.7.
 
     >>> terms("取消订单 10001") == terms("Cancel the order 10001") == {"@cancel": 2.0, "@order": 2.0}
     True
@@ -42,13 +42,14 @@ def terms(text: str) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The terms for a tool and against it, those of its "when", the acts in its name and all it offers."""
+    """What a text is about: a meaning weighs 2 (looking up 0.7), another word 1, a pair of characters 0.7.
 
     strength: dict[str, float]
     against: dict[str, float]
     when: frozenset[str]
     acts: frozenset[str]
     offers: frozenset[str]
+    needs: frozenset[str]
 
 
 @lru_cache(maxsize=8192)
@@ -58,19 +59,21 @@ def read_tool(tool: ToolSpec) -> Reading:
     for sentence in _CONTRACT["sentence"].findall(tool.description):
         kind = next((kind for kind in ("not", "when") if _CONTRACT[kind].search(sentence)), "what")
         said[kind].append(terms(sentence))
-    inner = (
-        terms(f"{k} {v.get('description', '')} {v.get('enum', '')}")
-        for k, v in properties(tool.parameters).items()
+    inner = properties(tool.parameters)
+    fields = (
+        terms(f"{name} {part.get('description', '')} {part.get('enum', '')}") for name, part in inner.items()
     )
     name = terms(tool.name)
     strength: dict[str, float] = {}
-    for weight, texts in ((1.6, [name]), (1.5, said["when"]), (0.8, said["what"]), (0.3, inner)):
+    for weight, texts in ((1.6, [name]), (1.5, said["when"]), (0.8, said["what"]), (0.3, fields)):
         for term in (term for text in texts for term in text):
             strength[term] = strength[term] + 0.4 if term in strength else weight
     against = {term: weight for text in said["not"] for term, weight in text.items() if term not in strength}
     acts = frozenset(act for act in ACTIONS if f"@{act}" in name)
     offers = frozenset(act for act in ACTIONS if strength.get(f"@{act}", 0.0) > 0.5)
-    return Reading(strength, against, frozenset().union(*said["when"]) - name.keys(), acts, offers)
+    kinds = (kind_of(key, inner[key]) for key in tool.parameters.get("required") or () if key in inner)
+    needs = frozenset(kinds) - {None, "text", "subject", "keyword", "person"}
+    return Reading(strength, against, frozenset().union(*said["when"]) - name.keys(), acts, offers, needs)
 
 
 def kind_of(name: str, schema: dict[str, Any]) -> str | None:

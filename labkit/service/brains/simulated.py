@@ -8,14 +8,16 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, timedelta
 from math import exp, log
 from statistics import NormalDist
 from typing import Any
 from zlib import crc32
 
 from labkit.protocol.messages import Message, ToolCall
-from labkit.service.brains.filling import fill
+from labkit.service.brains.filling import fill, kinds_in
 from labkit.service.brains.reading import ACTIONS, KNOWLEDGE, kind_of, properties, read_tool, terms
 from labkit.service.decide import Ask, Decision, ToolSpec
 
@@ -71,24 +73,25 @@ def simulated(seed: int = 0, **habits: bool) -> Simulated:
 def scores(ask: Ask, goal: str | None = None) -> list[Score]:
     """Every option with the parts of its score, "no tool" first, for what is asked now or for `goal`."""
     goal = request(ask.messages) if goal is None else goal
-    asked, readings = terms(goal), [read_tool(tool) for tool in ask.tools]
+    asked, known, readings = terms(goal), kinds_in(goal), [read_tool(tool) for tool in ask.tools]
     counts = Counter(term for reading in readings for term in asked.keys() & reading.strength.keys())
     told = {term: weight / (1 + 0.5 * log(counts[term] or 1)) for term, weight in asked.items()}
     wanted = {act for act in ACTIONS if f"@{act}" in asked}
     shown = _shown(ask.messages, asked)
-    rules = "\n".join(message.content for message in ask.messages if message.role in ("system", "developer"))
+    rules = _rules(ask.messages)
     only, never = _SAYS["only"].findall(rules), _SAYS["never"].findall(rules)
     options = [_score(None, _prose_parts(goal, rules) | {"like an example": 7 * shown.get(None, 0)})]
     for tool, reading in zip(ask.tools, readings, strict=True):
         evidence = sum(told[term] * reading.strength[term] for term in told.keys() & reading.strength.keys())
-        unasked = not reading.acts <= wanted and not reading.when & asked.keys()
+        meant = any(counts[term] == 1 for term in reading.when & asked.keys())
         chance = (crc32(f"{goal}|{tool.name}|{tool.description}".encode("utf-8", "replace")) + 0.5) / 2**32
         parts = {
             "words in common": 14 * evidence / (evidence + 1.2),
             "called by its name": 9.0 * (tool.name.lower() in goal.lower()),
             "speaks against it": -3 * sum(told[term] for term in told.keys() & reading.against.keys()),
-            "acts without being asked": -3.0 * unasked,
+            "acts without being asked": -3.0 * (not reading.acts <= wanted and not meant),
             "another act is asked": -4.0 * (not wanted <= reading.offers),
+            "arguments at hand": (1.0 if reading.needs <= known else -2.0) if reading.needs else 0,
             "like an example": 7 * shown.get(tool.name, 0),
             "rules: only": (1.0 if tool.name in only else -6.0) if only else 0,
             "rules: never": -6.0 * (tool.name in never),
@@ -104,7 +107,7 @@ def _score(tool: str | None, parts: dict[str, float]) -> Score:
 
 def _prose_parts(goal: str, rules: str) -> dict[str, float]:
     pulls = {part: weight for part, weight, phrase in _PULLS if phrase.search(rules)}
-    talk, vague = 3.0 * bool(_SAYS["small_talk"].search(goal)), 7.0 * bool(_SAYS["vague"].search(goal))
+    talk, vague = 3.0 * bool(_SAYS["small_talk"].search(goal)), 9.0 * bool(_SAYS["vague"].search(goal))
     return {"no tool": NO_TOOL} | pulls | {"small talk": talk, "vague request": vague}
 
 
@@ -246,13 +249,20 @@ def _last_user(messages: Sequence[Message]) -> int:
 
 
 def request(messages: Sequence[Message]) -> str:
-    """What the user wants now; an answer to the model's question is read with what was asked before it."""
+    """What the user wants now, with dates where the rules say what day it is; an answer with its question."""
     last = _last_user(messages)
     text = messages[last].content if last >= 0 else ""
-    asked_back = (
-        last > 0 and messages[last - 1].role == "assistant" and re.search("[?？]", messages[last - 1].content)
-    )
-    return f"{request(messages[: last - 1])} {text}" if asked_back else text
+    if last > 0 and messages[last - 1].role == "assistant" and re.search("[?？]", messages[last - 1].content):
+        text = f"{request(messages[: last - 1])} {text}"
+    today = _SAYS["today"].search(_rules(messages))
+    with suppress(ValueError):
+        for word, days in KNOWLEDGE["days"].items() if today else ():
+            text = re.sub(word, str(date.fromisoformat(today[1]) + timedelta(days)), text, flags=re.I)
+    return text
+
+
+def _rules(messages: Sequence[Message]) -> str:
+    return "\n".join(message.content for message in messages if message.role in ("system", "developer"))
 
 
 def _prose(ask: Ask, results: list[str], missing: list[str]) -> str:
