@@ -42,7 +42,7 @@ def terms(text: str) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text is about: a meaning weighs 2 (looking up 0.7), another word 1, a pair of characters 0.7.
+    """Terms for a tool, against it, of its "when"; acts in its name, all it offers, kinds it needs."""
 
     strength: dict[str, float]
     against: dict[str, float]
