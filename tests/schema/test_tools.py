@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from labkit.files import dataset, read_jsonl
+from labkit.files import ROOT, dataset, read_jsonl
 from labkit.protocol.errors import BadTool, UnknownTool
 from labkit.protocol.tools import NAME, CallContext, Identity, Toolbox, make_tool, safe_names
 
@@ -141,7 +141,7 @@ def test_the_fingerprint_follows_what_the_model_sees_and_nothing_else():
 
 def test_the_fingerprint_is_the_same_in_another_process():
     code = "from tests.schema.test_tools import BOX; print(BOX.fingerprint)"
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert other.stdout.strip() == BOX.fingerprint
 
 
