@@ -10,6 +10,7 @@ from typing import Any
 from labkit.protocol.errors import BadFile
 
 ROOT = Path(__file__).resolve().parent.parent
+TAIL = 1 << 24
 
 
 def dataset(name: str) -> Path:
@@ -56,3 +57,25 @@ def write_text(path: Path | str, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def append_jsonl(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
+    """Add lines to the end of a file, each whole when it is flushed."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a", encoding="utf-8", newline="\n") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.flush()
+
+
+def read_appended(path: Path | str) -> Iterator[dict[str, Any]]:
+    """The rows of a file that is appended to; a last line without its end, torn by a crash, is cut off."""
+    path = Path(path)
+    if path.exists():
+        with open(path, "rb+") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL))
+            tail = file.read()
+            if tail and not tail.endswith(b"\n"):
+                file.truncate(size - len(tail) + tail.rfind(b"\n") + 1)
+        yield from read_jsonl(path)

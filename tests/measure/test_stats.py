@@ -29,7 +29,11 @@ def test_ninety_five_percent_intervals_cover_their_claim(seed):
     """Issue 6.3: over 1,000 simulated evals of every kind the 95% intervals cover between 93% and 97%."""
     random, covered = np.random.default_rng(seed), 0
     for _ in range(1000):
-        (alpha, beta), cases, repeats = random.uniform(1, 9, 2), random.integers(20, 200), random.integers(1, 6)
+        (alpha, beta), cases, repeats = (
+            random.uniform(1, 9, 2),
+            random.integers(20, 200),
+            random.integers(1, 6),
+        )
         rates = random.beta(alpha, beta, cases)
         interval = cluster_interval({str(i): random.binomial(1, p, repeats) for i, p in enumerate(rates)})
         covered += interval.low <= alpha / (alpha + beta) <= interval.high

@@ -1,0 +1,242 @@
+"""What a run leaves behind: one record a run, one a call and one a step, with every field that S1 §5.3 and
+S2 §6.1 name.
+
+Records go to JSON lines, append-only, and from there into SQLite, where a thousand runs can be asked.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from labkit.control.choice import Parameters
+from labkit.execution.outcome import Observation, redact
+from labkit.files import append_jsonl, read_appended
+from labkit.measure.cost import money, price_of
+from labkit.protocol.messages import Message, Usage
+from labkit.runtime import Agent, State, run
+from labkit.runtime.machine import choice_now
+
+PREVIEW = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One arrow of the machine: seconds by the agent's clock, tokens spent, tool results that came in."""
+
+    state: str
+    next: str
+    seconds: float
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One tool call and what came of it; `attempts` counts tries of the tool, not of the model."""
+
+    tool_name: str
+    arguments: str
+    status: str
+    error_type: str
+    attempts: int
+    seconds: float
+    operation_id: str
+    result_preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A whole run; texts are empty when contents are not recorded, `usd` is None for an unpriced model.
+
+    `retry_count` is how often something was tried again: by the model, or by the tool layer.
+    `expected` is the tool that a label asks for, where an eval knows it.
+    """
+
+    correlation_id: str
+    user_message: str
+    prompt_version: str
+    model: str
+    toolset_version: str
+    tools_provided: tuple[str, ...]
+    tool_choice: str
+    parallel_tool_calls: bool | None
+    calls: tuple[CallRecord, ...]
+    steps: tuple[StepRecord, ...]
+    model_calls: int
+    retry_count: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    usd: str | None
+    seconds: float
+    outcome: str
+    final_answer: str
+    expected: str = ""
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(self.input_tokens, self.output_tokens, self.cached_tokens)
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        return tuple(call.tool_name for call in self.calls)
+
+
+def traced(
+    agent: Agent,
+    start: Any,
+    *,
+    prompt_version: str = "",
+    content: bool = True,
+    perform: Callable[..., State] = run,
+    **who: Any,
+) -> tuple[State, RunRecord]:
+    """Run an agent and keep the record; `content=False` leaves out what people and tools said."""
+    arrows: list[tuple[State, State, float]] = []
+    watched = replace(agent, on_step=lambda *arrow: arrows.append(arrow))
+    state = perform(watched, start, **who)
+    return state, record(agent, state, arrows, prompt_version=prompt_version, content=content)
+
+
+def record(
+    agent: Agent,
+    state: State,
+    arrows: Iterable[tuple[State, State, float]],
+    *,
+    prompt_version: str = "",
+    content: bool = True,
+) -> RunRecord:
+    """The record of a run that went through these arrows (before, after, seconds)."""
+    arrows = tuple(arrows)
+    steps = tuple(_step(*arrow) for arrow in arrows)
+    calls = tuple(_call(seen, content) for seen in state.observations)
+    usage, say = state.usage, _redacted if content else _silent
+    corrections = sum(after.run.corrections > before.run.corrections for before, after, _ in arrows)
+    offered = next(iter(agent.offers.values()), Parameters())
+    return RunRecord(
+        correlation_id=state.run.id,
+        user_message=say(_last_user(state.chain)),
+        prompt_version=prompt_version,
+        model=agent.model,
+        toolset_version=agent.toolbox.fingerprint,
+        tools_provided=tuple(agent.toolbox.names),
+        tool_choice=json.dumps(offered.get("tool_choice", choice_now(agent, state.run).mode)),
+        parallel_tool_calls=agent.parallel,
+        calls=calls,
+        steps=steps,
+        model_calls=state.steps,
+        retry_count=corrections + sum(max(0, call.attempts - 1) for call in calls),
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        cached_tokens=usage.cached,
+        usd=_text(money(usage, price_of(agent.model))),
+        seconds=sum(step.seconds for step in steps),
+        outcome=state.reason,
+        final_answer=say(state.answer),
+    )
+
+
+def append(path: Path | str, records: Iterable[RunRecord]) -> None:
+    append_jsonl(path, map(asdict, records))
+
+
+def read(path: Path | str) -> Iterator[RunRecord]:
+    """The records of a file; a last line torn by a crash is cut off, any other damage raises `BadFile`."""
+    return map(from_json, read_appended(path))
+
+
+def from_json(row: dict[str, Any]) -> RunRecord:
+    known = {field.name for field in fields(RunRecord)}
+    row = {name: value for name, value in row.items() if name in known}
+    calls, steps = (
+        (CallRecord(**call) for call in row["calls"]),
+        (StepRecord(**step) for step in row["steps"]),
+    )
+    tools = tuple(row["tools_provided"])
+    return RunRecord(**row | {"calls": tuple(calls), "steps": tuple(steps), "tools_provided": tools})
+
+
+def database(records: Iterable[RunRecord], path: Path | str = ":memory:") -> sqlite3.Connection:
+    """The records as two tables, `runs` and `calls`; running it again on one file replaces, never doubles."""
+    db = sqlite3.connect(path)
+    run_columns = [f.name for f in fields(RunRecord) if f.name not in ("calls", "steps", "tools_provided")]
+    call_columns = [f.name for f in fields(CallRecord)]
+    db.execute(f"CREATE TABLE IF NOT EXISTS runs ({', '.join(run_columns)}, PRIMARY KEY (correlation_id))")
+    key = "PRIMARY KEY (correlation_id, position)"
+    db.execute(
+        f"CREATE TABLE IF NOT EXISTS calls (correlation_id, position, {', '.join(call_columns)}, {key})"
+    )
+    for one in records:
+        db.execute(_insert("runs", len(run_columns)), [getattr(one, name) for name in run_columns])
+        db.execute("DELETE FROM calls WHERE correlation_id = ?", [one.correlation_id])
+        for position, call in enumerate(one.calls):
+            values = [getattr(call, name) for name in call_columns]
+            db.execute(_insert("calls", len(values) + 2), [one.correlation_id, position, *values])
+    db.commit()
+    return db
+
+
+def mixed_up(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """Which tool was called first where a label asked for another: (expected, called, runs), worst first."""
+    return db.execute(
+        "SELECT expected, coalesce(tool_name, 'none') AS called, count(*) AS n FROM runs LEFT JOIN calls "
+        "ON calls.correlation_id = runs.correlation_id AND position = 0 "
+        "WHERE expected != '' AND expected != called GROUP BY 1, 2 ORDER BY n DESC, 1, 2"
+    ).fetchall()
+
+
+def worst(db: sqlite3.Connection, column: str, most: int = 5) -> list[tuple[str, Any]]:
+    """The runs with the most of a number: "seconds", "usd", "retry_count", "input_tokens" …"""
+    if column not in {row[1] for row in db.execute("PRAGMA table_info(runs)")}:
+        raise ValueError(f"a run has no column {column!r}")
+    order = f"CAST({column} AS REAL) DESC"
+    return db.execute(
+        f"SELECT correlation_id, {column} FROM runs ORDER BY {order} LIMIT ?", [most]
+    ).fetchall()
+
+
+def _insert(table: str, width: int) -> str:
+    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})"
+
+
+def _step(before: State, after: State, seconds: float) -> StepRecord:
+    old, new = before.usage, after.usage
+    spent = (new.input - old.input, new.output - old.output, new.cached - old.cached)
+    calls = len(after.observations) - len(before.observations)
+    return StepRecord(before.name, after.name, seconds, *spent, calls)
+
+
+def _call(seen: Observation, content: bool) -> CallRecord:
+    say = _redacted if content else _silent
+    return CallRecord(
+        tool_name=seen.tool_name,
+        arguments=say(seen.call.arguments),
+        status=seen.status,
+        error_type=seen.error.kind if seen.error else "",
+        attempts=seen.attempts,
+        seconds=seen.seconds,
+        operation_id=seen.operation_id,
+        result_preview=say(seen.content)[:PREVIEW],
+    )
+
+
+def _redacted(text: Any) -> str:
+    return redact(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False))
+
+
+def _silent(text: Any) -> str:
+    return ""
+
+
+def _text(amount: Decimal | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _last_user(chain: tuple[Message, ...]) -> str:
+    return next((message.content for message in reversed(chain) if message.role == "user"), "")
