@@ -228,45 +228,54 @@ mine = connect("script", lambda ask: Decision(text="您好" if ask.turn % 2 == 0
 # %%
 hint("0.1")
 
+# %% [markdown]
+# Here is a request with a bug. Read what the service says to it.
+
+# %%
+buggy = {"model": "gpt-5.4-mini", "messages": [{"role": "customer", "content": "订单 10001 到哪了？"}]}
+try:
+    client.chat.completions.create(**buggy)
+except openai.BadRequestError as error:
+    print(error.param, "-", error.message)
+
 # %% [markdown] task 0.2
-# **0.2 Find the bug.** This request is refused. Read the error, then mend `broken`: change nothing else in it.
+# **0.2 Find the bug.** Make `mended`: the same request, with the one thing changed that is wrong.
 #
-# <details><summary>Hint 1</summary>Send it and read error.param: it names the place.</details>
+# <details><summary>Hint 1</summary>error.param names the place.</details>
 # <details><summary>Hint 2</summary>The message lists which values the place may have.</details>
-# <details><summary>Hint 3</summary>A question comes from the role "user".</details>
+# <details><summary>Hint 3</summary>A customer's question comes from the role "user".</details>
 
 # %% exercise 0.2
 ### BEGIN SOLUTION
-# blank: broken = {"model": "gpt-5.4-mini", "messages": [{"role": "customer", "content": "订单 10001 到哪了？"}]}
-broken = {"model": "gpt-5.4-mini", "messages": [{"role": "user", "content": "订单 10001 到哪了？"}]}
+# blank: mended = ...  # your turn
+mended = {"model": "gpt-5.4-mini", "messages": [{"role": "user", "content": "订单 10001 到哪了？"}]}
 ### END SOLUTION
 
 # %% check 0.2
-untouched = isinstance(broken, dict) and "customer" in str(broken.get("messages"))
-with check("0.2", ... if untouched else broken):
-    assert isinstance(broken, dict) and set(broken) == {"model", "messages"}, "keep model and messages, and only them"
-    assert [m.get("content") for m in broken["messages"]] == ["订单 10001 到哪了？"], "the question itself was right"
-    assert broken["messages"][0].get("role") != "assistant", "then the model would have asked: who asks here?"
+with check("0.2", mended):
+    assert isinstance(mended, dict) and set(mended) == {"model", "messages"}, "keep model and messages, no more"
+    assert [m.get("content") for m in mended["messages"]] == ["订单 10001 到哪了？"], "the question itself was right"
+    assert mended["messages"][0].get("role") != "assistant", "then the model would have asked: who asks here?"
     try:
-        connect("sim").chat.completions.create(**broken)
+        connect("sim").chat.completions.create(**mended)
     except openai.APIError as error:
         raise AssertionError(f"still refused, at {error.param}: {error.message}") from None
-    assert broken["messages"][0]["role"] == "user", "accepted, but a customer's question is no rule: who speaks?"
+    assert mended["messages"][0]["role"] == "user", "accepted, but a customer's question is no rule: who speaks?"
 
 # %% wrong 0.2 a role that does not exist
-broken = {"model": "gpt-5.4-mini", "messages": [{"role": "client", "content": "订单 10001 到哪了？"}]}
+mended = {"model": "gpt-5.4-mini", "messages": [{"role": "client", "content": "订单 10001 到哪了？"}]}
 
 # %% wrong 0.2 no role at all
-broken = {"model": "gpt-5.4-mini", "messages": [{"content": "订单 10001 到哪了？"}]}
+mended = {"model": "gpt-5.4-mini", "messages": [{"content": "订单 10001 到哪了？"}]}
 
 # %% wrong 0.2 the model's own role
-broken = {"model": "gpt-5.4-mini", "messages": [{"role": "assistant", "content": "订单 10001 到哪了？"}]}
+mended = {"model": "gpt-5.4-mini", "messages": [{"role": "assistant", "content": "订单 10001 到哪了？"}]}
 
 # %% wrong 0.2 a question as a rule
-broken = {"model": "gpt-5.4-mini", "messages": [{"role": "system", "content": "订单 10001 到哪了？"}]}
+mended = {"model": "gpt-5.4-mini", "messages": [{"role": "system", "content": "订单 10001 到哪了？"}]}
 
 # %% right 0.2 made in another way
-broken = dict(model="gpt-5.4-mini", messages=[dict(content="订单 10001 到哪了？", role="user")])
+mended = dict(model="gpt-5.4-mini", messages=[dict(content="订单 10001 到哪了？", role="user")])
 
 # %% [markdown]
 # What is still open?
