@@ -61,7 +61,9 @@ def begin(
     `run_id` names the run: a request that is sent again should bring the same. Raises `BadChain`.
     """
     if isinstance(start, Waiting) and approvals:
-        return settle(agent, start, Event("approved", approvals=tuple(approvals)), agent.clock())
+        return settle(
+            agent, start, Event("approved", batch=start.batch, approvals=tuple(approvals)), agent.clock()
+        )
     if isinstance(start, Stopped):
         return settle(agent, start, Event("resumed"), agent.clock())
     if isinstance(start, Stage):
@@ -144,7 +146,7 @@ def settle(agent: Agent, state: State, event: Event, began: float) -> State:
 
 
 def perform(agent: Agent, state: State) -> Event:
-    """Ask the world: the model in `Deciding`, the tools in `Executing`, and of a lost write what became of it."""
+    """Ask the world: the model in `Deciding`, the tools in `Executing`, or what became of a lost write."""
     executor, who = agent.executor, state.run.identity
     if isinstance(state, Executing):
         return executed(executor.execute_all(state.batch, who))

@@ -34,7 +34,7 @@ def plain(value: Any) -> Any:
 
 
 def load(text: str, toolbox: Toolbox) -> State:
-    """The state that `dump` wrote; its calls are read again with `toolbox`. Raises `BadFile` for anything else."""
+    """The state that `dump` wrote, its calls read again with `toolbox`; raises `BadFile` for anything else."""
     try:
         saved = json.loads(text)
         kind = getattr(states, saved.pop("state"))

@@ -35,7 +35,7 @@ class Stage:
     """What all states have in common; `chain` is in every one of them a history that the API accepts."""
 
     run: Run
-    final, answer, reason = False, "", ""
+    final, answer, reason, results = False, "", "", ()
     name = property(lambda self: type(self).__name__)
     usage = property(lambda self: self.run.usage)
     steps = property(lambda self: self.run.steps)
@@ -43,7 +43,7 @@ class Stage:
 
     @property
     def chain(self) -> tuple[Message, ...]:
-        return told(self.run, getattr(self, "results", ()), note("not_run", f"the run is {self.name}")).chain
+        return told(self.run, self.results, note("not_run", f"the run is {self.name}")).chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +156,11 @@ TRANSITIONS = {
 
 
 def step(state: State, event: Event) -> State:
-    """The next state; raises `CallerError` where there is no arrow. What has happened is written down before
-    a run may be cancelled: `Reconciling` and `Observing` go on to their end.
+    """The next state; raises `CallerError` where there is no arrow.
+
+    `Reconciling` and `Observing` cannot be cancelled: what has happened is always written down.
     """
-    run = state.run
+    run, results = state.run, state.results + event.results
     match state, event.name:
         case Deciding(), "answered":
             return Done(said(run, event), event.message, event.reason)
@@ -170,41 +171,34 @@ def step(state: State, event: Event) -> State:
         case Deciding(), "cut":
             return Stopped(said(run, event), event.reason, event.message)
         case Validating(), "valid":
-            return Authorising(run, event.batch, event.results)
+            return Authorising(run, event.batch, results)
         case Authorising(), "asked":
             return Waiting(run, state.batch, state.results, event.asks)
         case Authorising(), "allowed":
-            return Executing(run, event.batch, state.results + event.results)
-        case Waiting(), "approved":
-            run = replace(run, approvals=run.approvals + event.approvals)
-            return Authorising(run, state.batch, state.results)
-        case Waiting(), "rejected":
-            return Authorising(run, event.batch, state.results + event.results)
+            return Executing(run, event.batch, results)
+        case Waiting(), "approved" | "rejected":
+            return Authorising(replace(run, approvals=run.approvals + event.approvals), event.batch, results)
         case Executing(), "lost":
-            return Reconciling(run, state.batch, state.results + event.results)
-        case (Authorising(), "denied") | (Executing(), "executed"):
-            return Observing(run, state.results + event.results)
-        case (Validating(), "invalid") | (Reconciling(), "settled"):
+            return Reconciling(run, state.batch, results)
+        case (Validating(), "invalid") | (Authorising(), "denied") | (Executing(), "executed"):
+            return Observing(run, results)
+        case Reconciling(), "settled":
             return Observing(run, event.results)
         case Observing(), "succeeded" | "correctable" | "refused":
-            corrections = run.corrections + 1 if event.name == "correctable" else 0
-            run = replace(told(run, state.results), corrections=corrections)
-            return Deciding(replace(run, closing=event.name == "refused"))
+            return Deciding(told(run, results, after=event.name))
         case Stopped(), "resumed":
             return Deciding(replace(run, corrections=0, closing=False))
-        case (
-            (Deciding(), "failed" | "spent")
-            | (Reconciling(), "unsettled")
-            | (Observing(), "exhausted" | "halted")
-            | (Deciding() | Validating() | Authorising() | Waiting() | Executing(), "cancelled")
-        ):
-            return stopped(state, event)
+        case (Deciding(), "failed" | "spent") | (Observing(), "exhausted" | "halted"):
+            return stopped(state, event, results)
+        case Reconciling(), "unsettled":
+            return stopped(state, event, event.results)
+        case Deciding() | Validating() | Authorising() | Waiting() | Executing(), "cancelled":
+            return stopped(state, event, results)
     raise CallerError(f"{state.name} has no arrow {event.name!r}", hint="TRANSITIONS lists them.")
 
 
-def stopped(state: State, event: Event) -> Stopped:
+def stopped(state: State, event: Event, results: tuple[Observation, ...]) -> Stopped:
     """The end of a run, every open call answered: by its result, or by why it was not carried out."""
-    results = event.results or getattr(state, "results", ())
     return Stopped(told(state.run, results, note(event.reason, event.message)), event.reason, event.message)
 
 
@@ -225,11 +219,17 @@ def mended(call: ToolCall) -> ToolCall:
     return call
 
 
-def told(run: Run, results: tuple[Observation, ...], otherwise: str = "") -> Run:
+def told(run: Run, results: tuple[Observation, ...], otherwise: str = "", after: str = "") -> Run:
     """The run with one tool message for every open call, in the order of the calls (H01)."""
     contents = {result.call.id: result.content for result in results}
     answers = [tool(call.id, contents.get(call.id, otherwise)) for call in unanswered(run.chain)]
-    return replace(run, chain=(*run.chain, *answers), observations=run.observations + results)
+    return replace(
+        run,
+        chain=(*run.chain, *answers),
+        observations=run.observations + results,
+        corrections=run.corrections + 1 if after == "correctable" else 0,
+        closing=after == "refused",
+    )
 
 
 def note(reason: str, message: str) -> str:
