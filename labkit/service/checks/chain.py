@@ -18,14 +18,18 @@ def check_messages(body: Body, model: Family, context: CheckContext) -> WireErro
     asked: list[str] = []
     answered: dict[str, int] = {}
     for index, message in enumerate(body["messages"]):
-        if message["role"] == "tool":
+        role, error = message["role"], None
+        if role == "tool":
             error = _check_answer(message, index, asked, answered)
             answered[message.get("tool_call_id")] = index
         else:
-            error = _unanswered(asked, answered, index) or _check_name(message, index)
-            calls = message.get("tool_calls") if message["role"] == "assistant" else None
-            asked, answered = [call["id"] for call in calls or ()], {}
-        if error := error or _check_content(message, index):
+            if asked:
+                error, asked, answered = _unanswered(asked, answered, index), [], {}
+            if role == "assistant" and message.get("tool_calls"):
+                asked = [call["id"] for call in message["tool_calls"]]
+        if error is None and (message.get("content") is None or role == "function"):
+            error = _check_own(message, index)
+        if error:
             return error
     return _unanswered(asked, answered, len(body["messages"]))
 
@@ -46,17 +50,12 @@ def _unanswered(asked: list[str], answered: dict[str, int], index: int) -> WireE
     return refuse("unanswered", ", ".join(still_open), i=index) if still_open else None
 
 
-def _check_name(message: Body, index: int) -> WireError | None:
-    nameless = message["role"] == "function" and message.get("name") is None
-    return refuse("no_function_name", i=index) if nameless else None
-
-
-def _check_content(message: Body, index: int) -> WireError | None:
-    if message.get("content") is not None:
-        return None
-    if message["role"] == "assistant" and any(message.get(key) is not None for key in INSTEAD_OF_CONTENT):
-        return None
-    return refuse("no_content", i=index)
+def _check_own(message: Body, index: int) -> WireError | None:
+    if message["role"] == "function" and message.get("name") is None:
+        return refuse("no_function_name", i=index)
+    said = message.get("content") is not None
+    done = message["role"] == "assistant" and any(message.get(key) is not None for key in INSTEAD_OF_CONTENT)
+    return None if said or done else refuse("no_content", i=index)
 
 
 def check_state(body: Body, model: Family, context: CheckContext) -> WireError | None:
@@ -86,11 +85,15 @@ def _check_repeated(given: Sequence[Body], earlier: Sequence[Body]) -> WireError
     seen = {item.get("id") for item in earlier} - {None}
     for item in given:
         item_id = item.get("id")
-        if item_id and item.get("type") != "item_reference":
+        if item_id and not _is_reference(item):
             if item_id in seen:
                 return refuse("item_twice", item_id)
             seen.add(item_id)
     return None
+
+
+def _is_reference(item: Body) -> bool:
+    return item.get("type") == "item_reference" or not (item.get("type") or "role" in item)
 
 
 def _check_reasoning(
@@ -111,11 +114,11 @@ def _check_pairs(given: Sequence[Body], earlier: Sequence[Body], elsewhere: bool
     """`elsewhere`: calls may stand in a conversation, or behind a reference, that this service cannot see."""
     items = [*earlier, *given]
     made = {(item["type"], item["call_id"]) for item in items if item.get("type") in CALLS}
-    answered = {(ANSWERS[item["type"]], item["call_id"]) for item in items if item.get("type") in ANSWERS}
-    elsewhere = elsewhere or any(item.get("type") == "item_reference" for item in given)
+    answered = {(ANSWERS[item["type"]], item.get("call_id")) for item in items if item.get("type") in ANSWERS}
+    elsewhere = elsewhere or any(map(_is_reference, given))
     for item in given:
-        call = (ANSWERS.get(item.get("type", "message")), item.get("call_id"))
-        if call[0] and call not in made and not elsewhere:
+        call = (ANSWERS.get(item.get("type") or "message"), item.get("call_id"))
+        if call[0] and call[1] and call not in made and not elsewhere:
             return refuse("item_orphan", call[0].replace("_", " "), call[1])
     for item in items:
         call = (item.get("type"), item.get("call_id"))

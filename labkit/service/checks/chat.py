@@ -105,6 +105,8 @@ def _unconfirmed(body: Body, model: Family, effort: str | None) -> str | None:
 
 def check_model(body: Body, model: Family, context: CheckContext) -> WireError | None:
     """What else depends on the model: output cap, search, cache retention."""
+    if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
+        return refuse("two_caps")
     for name in ("max_tokens", "max_completion_tokens"):
         if (body.get(name) or 0) > model.max_output:
             return refuse("output_cap", body[name], model.max_output, path=name)

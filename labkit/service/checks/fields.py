@@ -3,6 +3,7 @@
 import re
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from labkit.service.checks.shapes import (
     Shape,
@@ -35,6 +36,10 @@ _ALWAYS = {"type": anything, "created_by": anything}
 _STRINGS = ("string", "name", "speaker")
 
 
+def _untyped(item: dict[str, Any]) -> str:
+    return "message" if "role" in item or "id" not in item else "item_reference"
+
+
 def _read(source: str) -> tuple[Shapes, dict[str, Shapes]]:
     shapes, tables = dict(_SIMPLE), {}
     for block in re.split(r"\n\s*\n", re.sub(r"(?m)^#.*\n", "", source).strip()):
@@ -47,8 +52,8 @@ def _read(source: str) -> tuple[Shapes, dict[str, Shapes]]:
         if title == "shapes":
             shapes |= rows
         elif by:
-            default = by.partition(" else ")[2] or None
-            shapes[title] = variants(by.split()[0], rows, "at here" in by, default)
+            options = {"absent": _untyped} if by.endswith(" else untyped") else {}
+            shapes[title] = variants(by.split()[0], rows, "at here" in by, **options)
         else:
             shapes[title] = thing(rows)
     return shapes, tables

@@ -44,9 +44,10 @@ def check_sampling(body: Body, model: Family, context: CheckContext) -> WireErro
     effort = (body.get("reasoning") or {}).get("effort")
     if not model.reasoning:
         return refuse("unsupported", "", path="reasoning.effort") if effort is not None else None
-    for name, default in DEFAULTS.items():
-        if body.get(name) not in (None, default):
-            return refuse("unsupported_flat", path=name)
+    if effort != "none" or context.profile == "strict":
+        for name, default in DEFAULTS.items():
+            if body.get(name) not in (None, default):
+                return refuse("unsupported_flat", path=name)
     if effort is None or effort in model.efforts:
         return None
     return refuse("effort_of_model", effort, body["model"], listed(model.efforts), path="reasoning.effort")
@@ -58,6 +59,8 @@ def check_model(body: Body, model: Family, context: CheckContext) -> WireError |
         return refuse("integer_high", model.max_output, cap, path="max_output_tokens")
     if body.get("prompt_cache_retention") == "in_memory" and model.only_24h_cache:
         return refuse("cache_retention", "invalid_parameter")
+    if body.get("stream_options") is not None and not body.get("stream"):
+        return refuse("needs_switch", "stream", path="stream_options")
     return None
 
 
@@ -72,7 +75,9 @@ def check_choice(body: Body, model: Family, context: CheckContext) -> WireError 
         return refuse("required_alone")
     if not isinstance(choice, dict):
         return None
-    offered = {_identity(tool) for tool in tools}
+    offered = {
+        _identity(tool) for tool in (*tools, *(one for tool in tools for one in tool.get("tools") or ()))
+    }
     if choice["type"] != "allowed_tools":
         return None if _identity(choice) in offered else refuse("choice_not_offered", choice["type"])
     missing = next((tool for tool in choice["tools"] if _identity(tool) not in offered), None)

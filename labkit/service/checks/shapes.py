@@ -5,7 +5,7 @@ once, at import, into tables of fields; a valid request only walks the keys that
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from labkit.protocol.errors import WireError
@@ -49,6 +49,10 @@ def wrong_type(expected: str, value: Any) -> Broken:
 
 def anything(value: Any) -> None:
     pass
+
+
+def _none(value: Any) -> None:
+    return None
 
 
 def boolean(value: Any) -> None:
@@ -126,45 +130,46 @@ def thing(table: Mapping[str, Shape], closed: bool = False) -> Shape:
     fields = {key.rstrip("*"): shape for key, shape in table.items()}
     required = {key.rstrip("*") for key in table if key.endswith("*")}
 
-    def walk(items: Iterable[tuple[str, Any]]) -> None:
-        key = ""
-        try:
-            for key, item in items:
-                shape = fields.get(key)
-                if shape is not None and (item is not None or key in required):
-                    shape(item)
-        except Broken as broken:
-            raise broken.inside(f".{key}") from None
+    def report(value: dict[str, Any]) -> None:
+        for key in fields:  # in the API's order, not in the caller's
+            try:
+                if key in value and (value[key] is not None or key in required):
+                    fields[key](value[key])
+            except Broken as broken:
+                raise broken.inside(f".{key}") from None
 
     def check(value: Any) -> None:
         json_object(value)
-        if not required <= value.keys():
+        if required and not required <= value.keys():
             raise Broken("missing", path="." + next(key for key in fields if key in required - value.keys()))
         try:
-            walk(value.items())
+            for key, item in value.items():
+                shape = fields.get(key)
+                if shape is not None and (item is not None or key in required):
+                    shape(item)
         except Broken:
-            walk((key, value[key]) for key in fields if key in value)  # the API reports in its own order
+            report(value)
         if closed and not value.keys() <= fields.keys():
             raise Broken("unknown", path="." + next(key for key in value if key not in fields))
 
     return check
 
 
-def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, default: str | None = None) -> Shape:
-    """An object whose `tag` says its shape; a wrong tag is reported at the tag, or at the `whole` object."""
+def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, absent: Callable = _none) -> Shape:
+def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, absent: Callable = _none) -> Shape:
     known, step = one_of(*shapes), "" if whole else f".{tag}"
-    absent = default or ("" if whole else None)
 
     def check(value: Any) -> None:
         json_object(value)
-        kind = value.get(tag, absent)
+        kind = value.get(tag)
+        kind = absent(value) if kind is None else kind
         shape = shapes.get(kind) if type(kind) is str else None
         if shape is not None:
             return shape(value)
-        if tag not in value and absent is None:
+        if tag not in value and not whole:
             raise Broken("missing", path=step)
         try:
-            known(kind)
+            known("" if whole and kind is None else kind)
         except Broken as broken:
             raise broken.inside(step) from None
 
