@@ -156,7 +156,7 @@ def thing(table: Mapping[str, Shape], closed: bool = False) -> Shape:
 
 
 def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, absent: Callable = _none) -> Shape:
-def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, absent: Callable = _none) -> Shape:
+    """An object whose `tag`, or else `absent`, says its shape; a wrong `whole` is reported as a whole."""
     known, step = one_of(*shapes), "" if whole else f".{tag}"
 
     def check(value: Any) -> None:
