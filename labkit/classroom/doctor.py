@@ -22,6 +22,13 @@ REMEDY = {
     "choice": 'Send "auto", or "required" where this step needs a tool, and allow the tool.',
     "chain": "Replay each call with its id and answer it once, right after the message that made it.",
 }
+FIELDS = {
+    "messages": "chain",
+    "tools": "tools",
+    "tool_choice": "choice",
+    "temperature": "sampling",
+    "top_p": "sampling",
+}
 COOL, HOT = 0.2, 0.7
 MODEL, CONTEXT = FAMILIES["gpt-4.1-mini"], CheckContext("lenient", vendor("openai"))
 HELLO = [{"role": "user", "content": "hi"}]
@@ -52,10 +59,9 @@ def diagnose(request: Any, tool: str | None = None) -> list[Finding]:
     plain = [m for m in messages if _is_said(m)] if isinstance(messages, list) else []
     if not any(message["role"] == "user" for message in plain):
         raise BadChain("no user speaks in this", hint='Give a request: {"messages": [...], "tools": [...]}.')
-    refused = {field: _refusal(body, field) for field in ("messages", "tools", "tool_choice", "temperature")}
-    layers = {"messages": "chain", "tools": "tools", "tool_choice": "choice", "temperature": "sampling"}
-    found = [Finding(layers[field], error) for field, error in refused.items() if error]
-    if not body.get("tools"):
+    refused = {field: _refusal(body, field) for field in FIELDS}
+    found = [Finding(FIELDS[field], error) for field, error in refused.items() if error]
+    if not body.get("tools") and not refused["tools"]:
         found.append(Finding("tools", "the request has none"))
     elif not refused["tools"]:
         sound = {field: value for field, value in body.items() if not refused.get(field)}
@@ -72,7 +78,7 @@ def _is_said(message: Any) -> bool:
 def _refusal(body: Mapping[str, Any], field: str) -> str:
     """What the API says to this field, the rest being in order."""
     rest = {"tools": body.get("tools")} if field == "tool_choice" else {}
-    if not body.get(field) or not all(rest.values()):
+    if body.get(field) is None or not all(rest.values()):
         return ""
     error = check_chat({"model": MODEL.name, "messages": HELLO, **rest, field: body[field]}, CONTEXT)
     return error.message if error and (error.param or "").startswith(field) else ""
@@ -105,7 +111,7 @@ def _weighed(ask: Ask, tool: str | None) -> Iterator[Finding]:
         score.tool: {k: v for k, v in score.parts.items() if k.startswith("rules")} for score in scores(free)
     }
     pull = sum(rules[None].values()) - sum(rules[target].values())
-    if probabilities(bare)[target] < 0.5:
+    if probabilities(bare)[target] < 0.5 and tool in (None, target):
         scored = f"{target} scores {totals[target]:.1f}, {rival or 'no tool'} {totals[rival]:.1f}"
         yield Finding("description", f"{scored} for this request (simulated)")
     if ask.temperature > HOT and "temperature" in ask.raw:

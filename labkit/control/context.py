@@ -99,7 +99,7 @@ def trim(
     when these alone are too large. `size` counts messages, or tokens when you pass a token counter.
 
     >>> call = ToolCall("c1", "get_order", "{}")
-    >>> chain = [user("查订单 10001"), assistant(calls=[call]), tool("c1", "{}"), assistant("已发货"), user("谢谢")]
+    >>> chain = [user("查订单"), assistant(calls=[call]), tool("c1", "{}"), assistant("已发货"), user("谢谢")]
     >>> [message.role for message in trim(chain, 3)]
     ['assistant', 'user']
     """

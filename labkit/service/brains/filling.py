@@ -51,13 +51,13 @@ def kinds_in(text: str) -> frozenset[str]:
     return frozenset(kind for kind in _VALUES if _found(kind, text))
 
 
-def _object(schema: Schema, text: str, root: Schema, invent: bool = False) -> Filled:
+def _object(schema: Schema, text: str, root: Schema, invent: bool = False, depth: int = 0) -> Filled:
     arguments: dict[str, Any] = {}
     missing = []
     for name, part in properties(schema).items():
         part, required = resolve(part, root, text), name in (schema.get("required") or ())
         used = [value for value in arguments.values() if isinstance(value, str | int | float)]
-        value = next((v for v in _values(name, part, text, root, required) if v not in used), None)
+        value = next((v for v in _values(name, part, text, root, required, depth) if v not in used), None)
         if value is None and required and not part["nullable"]:
             missing += [] if invent else [name]
             invented = (
@@ -71,7 +71,7 @@ def _object(schema: Schema, text: str, root: Schema, invent: bool = False) -> Fi
     return Filled(arguments, tuple(missing))
 
 
-def _values(name: str, schema: Schema, text: str, root: Schema, required: bool) -> Iterator[Any]:
+def _values(name: str, schema: Schema, text: str, root: Schema, required: bool, depth: int) -> Iterator[Any]:
     """What the text offers for one property, best first; optional ones take only what is plainly said."""
     match schema:
         case {"const": value}:
@@ -91,10 +91,10 @@ def _values(name: str, schema: Schema, text: str, root: Schema, required: bool) 
             yield from [bool(terms(name).keys() & terms(text).keys())] if required else ()
         case {"type": "array"}:
             item = resolve(schema.get("items") or {}, root, text)
-            found = [] if item["type"] == "object" else list(_values(name, item, text, root, False))
+            found = [] if item["type"] == "object" else list(_values(name, item, text, root, False, depth))
             yield from [list(dict.fromkeys(found))] if found else ()
-        case {"type": "object"}:
-            inner = _object(schema, text, root)
+        case {"type": "object"} if depth < 8:
+            inner = _object(schema, text, root, depth=depth + 1)
             yield from [inner.arguments] if not inner.missing and (inner.arguments or required) else ()
         case {"type": "string"}:
             found = _strings(name, kind_of(name, schema), text, required)
@@ -151,8 +151,9 @@ def resolve(schema: Schema, root: Schema, text: str = "", depth: int = 0) -> Sch
         best = max(solid, key=lambda branch: _likeness(branch, root, text), default={"type": "null"})
         return {"description": schema.get("description")} | best | {"nullable": solid != branches}
     types = schema.get("type") or ("object" if "properties" in schema else "string")
-    types = [types] if isinstance(types, str) else [each for each in types if each != "null"]
-    return schema | {"type": (types or ["null"])[0], "nullable": "null" in (schema.get("type") or ())}
+    types = types if isinstance(types, list) else [types]
+    solid = [each for each in types if each != "null"] or ["null"]
+    return schema | {"type": solid[0], "nullable": "null" in types}
 
 
 def _likeness(branch: Schema, root: Schema, text: str) -> tuple[int, int]:

@@ -22,6 +22,7 @@ _CHINESE_WORD = re.compile("|".join(sorted((w for w in _MEANING if w > "\u4e00")
 _ENGLISH_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+", re.ASCII)
 _PAIR = re.compile(r"(?=([\u4e00-\u9fff]{2}))")
 _CONTRACT = {name: re.compile(pattern, re.I | re.M) for name, pattern in KNOWLEDGE["contract"].items()}
+_CONCRETE = frozenset(("id", "email", "city", "date", "time", "url", "amount", "address"))
 _KINDS = {kind: re.compile(pattern, re.I) for kind, pattern in KNOWLEDGE["kinds"].items()}
 
 
@@ -42,7 +43,7 @@ def terms(text: str) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Terms for a tool, against it, of its "when"; acts in its name, all it offers, kinds it needs."""
+    """Terms for a tool, against it, of its "when"; acts in its name, all it offers; kinds it needs, takes."""
 
     strength: dict[str, float]
     against: dict[str, float]
@@ -50,6 +51,7 @@ class Reading:
     acts: frozenset[str]
     offers: frozenset[str]
     needs: frozenset[str]
+    takes: frozenset[str]
 
 
 @lru_cache(maxsize=8192)
@@ -71,9 +73,11 @@ def read_tool(tool: ToolSpec) -> Reading:
     against = {term: weight for text in said["not"] for term, weight in text.items() if term not in strength}
     acts = frozenset(act for act in ACTIONS if f"@{act}" in name)
     offers = frozenset(act for act in ACTIONS if strength.get(f"@{act}", 0.0) > 0.5)
-    kinds = (kind_of(key, inner[key]) for key in tool.parameters.get("required") or () if key in inner)
-    needs = frozenset(kinds) - {None, "text", "subject", "keyword", "person"}
-    return Reading(strength, against, frozenset().union(*said["when"]) - name.keys(), acts, offers, needs)
+    kinds = {key: kind_of(key, part) or "" for key, part in inner.items()}
+    required = {kinds.get(key, "") for key in tool.parameters.get("required") or ()}
+    needs, takes = frozenset(required & _CONCRETE), frozenset(kinds.values())
+    when = frozenset().union(*said["when"]) - name.keys()
+    return Reading(strength, against, when, acts, offers, needs, takes)
 
 
 def kind_of(name: str, schema: dict[str, Any]) -> str | None:

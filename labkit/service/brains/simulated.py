@@ -22,9 +22,10 @@ from labkit.service.brains.reading import ACTIONS, KNOWLEDGE, kind_of, propertie
 from labkit.service.decide import Ask, Decision, ToolSpec
 
 WORDINGS = 30  # an answer can be worded in many ways and a call in one: why heat favours prose
-NO_TOOL = 3.5
+NO_TOOL = 4.0
 _SAYS = {name: re.compile(pattern, re.I | re.M) for name, pattern in KNOWLEDGE["request"].items()}
 _PULLS = [(pull["part"], pull["weight"], re.compile(pull["phrase"], re.I)) for pull in KNOWLEDGE["pull"]]
+_HEARD = ("words in common", "called by its name", "arguments at hand", "leaves something unused")
 _MISREADING = NormalDist(0, 0.45)
 
 
@@ -86,12 +87,13 @@ def scores(ask: Ask, goal: str | None = None) -> list[Score]:
         meant = any(counts[term] == 1 for term in reading.when & asked.keys())
         chance = (crc32(f"{goal}|{tool.name}|{tool.description}".encode("utf-8", "replace")) + 0.5) / 2**32
         parts = {
-            "words in common": 14 * evidence / (evidence + 1.2),
+            "words in common": 12.5 * evidence**2 / (evidence**2 + 0.8),
             "called by its name": 9.0 * (tool.name.lower() in goal.lower()),
             "speaks against it": -3 * sum(told[term] for term in told.keys() & reading.against.keys()),
             "acts without being asked": -3.0 * (not reading.acts <= wanted and not meant),
             "another act is asked": -4.0 * (not wanted <= reading.offers),
             "arguments at hand": (1.0 if reading.needs <= known else -2.0) if reading.needs else 0,
+            "leaves something unused": -1.5 * (not {"id", "email", "city"} & known <= reading.takes),
             "like an example": 7 * shown.get(tool.name, 0),
             "rules: only": (1.0 if tool.name in only else -6.0) if only else 0,
             "rules: never": -6.0 * (tool.name in never),
@@ -198,13 +200,13 @@ def _call(tool: ToolSpec, arguments: dict[str, Any]) -> ToolCall:
 
 
 def _goals(ask: Ask, text: str) -> list[str]:
-    """The request, cut where it asks for something that can be served by itself."""
+    """The request, cut where it asks for something that can be served by itself; what is undecided waits."""
     goals: list[str] = []
     for part in filter(str.strip, _SAYS["join"].split(text)):
-        best = _best(ask, part) if goals and not _SAYS["undecided"].search(part) else None
+        best = _best(ask, part) if goals else None
         if not goals or (best and not fill(best.parameters, part)[0].missing):
             goals.append(part)
-        else:
+        elif not _SAYS["undecided"].search(part):
             goals[-1] += " " + part
     return goals or [text]
 
@@ -216,10 +218,7 @@ def _orders(ask: Ask, results: list[str]) -> list[ToolCall]:
     sentences = (part for leaf in _leaves(results) for part in _SAYS["sentence"].split(leaf))
     for sentence in filter(_SAYS["order"].search, sentences):
         for clause in _SAYS["clause"].split(sentence):
-            heard = {
-                s.tool: s.parts.get("words in common", 0) + s.parts.get("called by its name", 0)
-                for s in scores(ask, clause)
-            }
+            heard = {s.tool: sum(s.parts.get(part, 0) for part in _HEARD) for s in scores(ask, clause)}
             name = max(tools, key=heard.__getitem__)
             arguments = fill(tools[name].parameters, sentence, invent=True)[0].arguments
             kinds = {key: kind_of(key, part) for key, part in properties(tools[name].parameters).items()}
