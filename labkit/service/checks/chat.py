@@ -21,13 +21,6 @@ COMPANIONS = (
 )
 WHILE_REASONING = ("presence_penalty", "frequency_penalty", "logprobs")
 SPOKEN = {"custom": "custom tool"}
-TEXT_AND_IMAGES = "Content blocks are expected to be either text or image_url type."
-IMAGES_OF_USER = (
-    "Image URLs are only allowed for messages with role 'user', "
-    "but this message with role '{}' contains an image URL."
-)
-RESPONSES_ONLY = "Please use /v1/responses instead."
-RESPONSES_OR_NONE = "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 
 
 def check_chat(body: Any, context: CheckContext) -> WireError | None:
@@ -125,21 +118,20 @@ def check_content(body: Body, model: Family, context: CheckContext) -> WireError
             return refuse("not_of_model", role, "", path=f"messages[{index}].role")
         kinds = {part["type"] for part in content} if type(content) is list else ()
         if "input_audio" in kinds and not model.audio:
-            return refuse("bad_parts", TEXT_AND_IMAGES, path=f"messages[{index}]")
+            return refuse("audio_part", path=f"messages[{index}]")
         if "image_url" in kinds and role != "user":
-            return refuse("bad_parts", IMAGES_OF_USER.format(role), path=f"messages[{index}]")
+            return refuse("image_part", role, path=f"messages[{index}]")
     return None
 
 
 def check_tools_with_effort(body: Body, model: Family, context: CheckContext) -> WireError | None:
     """Newer models take function tools here only while they do not reason."""
     effort = body.get("reasoning_effort") or model.default_effort
-    if model.chat_tools == "always" or effort == "none":
+    if model.chat_tools == "always" or effort == "none" or not body.get("tools"):
         return None
-    if not any(tool["type"] == "function" for tool in body.get("tools") or ()):
+    if all(tool["type"] != "function" for tool in body["tools"]):
         return None
-    advice = RESPONSES_ONLY if model.default_effort == "none" else RESPONSES_OR_NONE
-    return refuse("tools_effort", body["model"], advice)
+    return refuse("tools_any_effort" if model.default_effort == "none" else "tools_effort", body["model"])
 
 
 def check_json_word(body: Body, model: Family, context: CheckContext) -> WireError | None:
@@ -158,15 +150,7 @@ def _texts(content: Any) -> list[str]:
     return [part["text"] for part in content or () if isinstance(part.get("text"), str)]
 
 
-OPENAI_RULES = (
-    check_companions,
-    check_choice,
-    check_sampling,
-    check_model,
-    check_content,
-    check_tools_with_effort,
-    check_messages,
-    check_chat_schemas,
-    check_json_word,
-)
-VENDOR_RULES = (check_companions, check_choice, check_vendor, check_messages, check_chat_schemas)
+_MODEL_RULES = (check_sampling, check_model, check_content, check_tools_with_effort)
+_LAST_RULES = (check_messages, check_chat_schemas)
+OPENAI_RULES = (check_companions, check_choice, *_MODEL_RULES, *_LAST_RULES, check_json_word)
+VENDOR_RULES = (check_companions, check_choice, check_vendor, *_LAST_RULES)

@@ -5,34 +5,21 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from labkit.service.checks.shapes import (
-    Shape,
-    anything,
-    array,
-    boolean,
-    both,
-    either,
-    json_object,
-    number,
-    one_of,
-    pairs,
-    text,
-    thing,
-    variants,
-)
+from labkit.service.checks import shapes as made
+from labkit.service.checks.shapes import Shape
 from labkit.service.checks.words import listed
 
 Shapes = dict[str, Shape]
 
 _SIMPLE: Shapes = {
-    "any": anything,
-    "string": text(0, inf),
-    "boolean": boolean,
-    "object": json_object,
-    "biases": pairs(number("decimal", -100, 100), "an object", most=inf, longest=inf),
-    "metadata": pairs(text(0, 512), "a metadata object", most=16, longest=64),
+    "any": made.anything,
+    "string": made.string,
+    "boolean": made.boolean,
+    "object": made.json_object,
+    "biases": made.pairs(made.number("decimal", -100, 100), "an object", most=inf, longest=inf),
+    "metadata": made.pairs(made.text(0, 512), "a metadata object", most=16, longest=64),
 }
-_ALWAYS = {"type": anything, "created_by": anything}
+_ALWAYS = {"type": made.anything, "created_by": made.anything}
 _STRINGS = ("string", "name", "speaker")
 
 
@@ -53,9 +40,9 @@ def _read(source: str) -> tuple[Shapes, dict[str, Shapes]]:
             shapes |= rows
         elif by:
             options = {"absent": _untyped} if by.endswith(" else untyped") else {}
-            shapes[title] = variants(by.split()[0], rows, "at here" in by, **options)
+            shapes[title] = made.variants(by.split()[0], rows, "at here" in by, **options)
         else:
-            shapes[title] = thing(rows)
+            shapes[title] = made.thing(rows)
     return shapes, tables
 
 
@@ -65,36 +52,37 @@ def _shape(words: str, shapes: Shapes) -> Shape:
     if len(parts) == 1:
         return parts[0][0]
     nouns = [noun if place == 0 else noun.removeprefix("an ") for place, (_, _, noun) in enumerate(parts)]
-    return either(expected or f"one of {' or '.join(nouns)}", {kind: shape for shape, kind, _ in parts})
+    return made.either(expected or f"one of {' or '.join(nouns)}", {kind: shape for shape, kind, _ in parts})
 
 
 def _part(words: str, shapes: Shapes, expected: str) -> tuple[Shape, type, str]:
     """One alternative: its shape, its JSON type, and how the API calls it."""
     if words[0] == "=":
         values = words[1:].split("|")
-        return one_of(*values), str, f"one of {listed(values, 'or')}"
+        return made.one_of(*values), str, f"one of {listed(values, 'or')}"
     if words[0] == "[":
         inner, _, bounds = words[1:].partition("]")
         first, *second = [_shape(word, shapes) for word in inner.split(" & ")]
         noun = expected or "an array of objects"
-        return array(both(first, *second) if second else first, *_bounds(bounds or ".."), noun), list, noun
-    if words[0] == "{":
         return (
-            thing(_ALWAYS | dict(_field(word, shapes) for word in words[1:-1].split()), True),
-            dict,
-            "an object",
+            made.array(made.both(first, *second) if second else first, *_bounds(bounds or ".."), noun),
+            list,
+            noun,
         )
+    if words[0] == "{":
+        inside = dict(_field(word, shapes) for word in words[1:-1].split())
+        return made.thing(_ALWAYS | inside, closed=True), dict, "an object"
     word, _, bounds = words.partition(" ")
     if word in ("integer", "decimal"):
-        return number(word, *_bounds(bounds)), float, word
+        return made.number(word, *_bounds(bounds)), float, word
     bounds, _, pattern = bounds.partition("~")
-    shape = text(*_bounds(bounds), pattern) if bounds else shapes[word]
+    shape = made.text(*_bounds(bounds), pattern) if bounds else shapes[word]
     return (shape, str, "a string") if word in _STRINGS else (shape, dict, "an object")
 
 
 def _field(word: str, shapes: Shapes) -> tuple[str, Shape]:
     key, _, shape = word.rstrip("*").partition(":")
-    return key + "*" * word.endswith("*"), shapes[shape] if shape else shapes.get(key, anything)
+    return key + "*" * word.endswith("*"), shapes[shape] if shape else shapes.get(key, made.anything)
 
 
 def _bounds(words: str) -> tuple[float, float]:

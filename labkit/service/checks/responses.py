@@ -98,12 +98,5 @@ def check_json_word(body: Body, model: Family, context: CheckContext) -> WireErr
     )
 
 
-RULES = (
-    check_state,
-    check_sampling,
-    check_model,
-    check_choice,
-    check_items,
-    check_response_schemas,
-    check_json_word,
-)
+_LAST_RULES = (check_items, check_response_schemas, check_json_word)
+RULES = (check_state, check_sampling, check_model, check_choice, *_LAST_RULES)

@@ -1,6 +1,7 @@
 """Schemas inside a request: of functions, and of a response format (openai-wire §1.8, §3)."""
 
 import marshal
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from labkit.protocol.errors import WireError
@@ -10,37 +11,39 @@ from labkit.service.checks.context import Body, CheckContext
 from labkit.service.checks.words import refuse
 
 LARGEST_REMEMBERED = 8_192  # bytes
+HOLDERS = ("tools", "functions", "response_format")
 TOO_DEEP = "schema is nested too deeply."
 
 
 def check_chat_schemas(body: Body, model: Family, context: CheckContext) -> WireError | None:
-    places = [
-        (tool["function"], f"tools[{index}].function.parameters")
-        for index, tool in enumerate(body.get("tools") or ())
-        if tool["type"] == "function"
-    ]
-    places += [
-        (one, f"functions[{index}].parameters") for index, one in enumerate(body.get("functions") or ())
-    ]
-    wanted = (body.get("response_format") or {}).get("json_schema")
-    return _first(places, wanted, "response_format", context)
+    if body.keys().isdisjoint(HOLDERS):
+        return None
+    found = [(one.get("function"), f"tools[{i}].function.parameters") for i, one in _each(body, "tools")]
+    found += [(one, f"functions[{i}].parameters") for i, one in _each(body, "functions")]
+    return _functions(found, context) or _format(
+        (body.get("response_format") or {}).get("json_schema"), "response_format", context
+    )
 
 
 def check_response_schemas(body: Body, model: Family, context: CheckContext) -> WireError | None:
-    places = [
-        (tool, f"tools[{index}].parameters")
-        for index, tool in enumerate(body.get("tools") or ())
-        if tool["type"] == "function"
-    ]
-    return _first(places, (body.get("text") or {}).get("format"), "text.format.schema", context)
+    tools = _each(body, "tools")
+    found = [(one, f"tools[{i}].parameters") for i, one in tools if one["type"] == "function"]
+    wanted = (body.get("text") or {}).get("format")
+    return _functions(found, context) or _format(wanted, "text.format.schema", context)
 
 
-def _first(
-    places: list[tuple[Body, str]], wanted: Body | None, path: str, context: CheckContext
-) -> WireError | None:
-    for function, place in places:
-        if said := _complaint(function, "parameters", context):
-            return refuse("function_schema", function["name"], said, path=place)
+def _each(body: Body, key: str) -> Iterator[tuple[int, Body]]:
+    return enumerate(body.get(key) or ())
+
+
+def _functions(found: Iterable[tuple[Body | None, str]], context: CheckContext) -> WireError | None:
+    for function, path in found:
+        if function and (said := _complaint(function, "parameters", context)):
+            return refuse("function_schema", function["name"], said, path=path)
+    return None
+
+
+def _format(wanted: Body | None, path: str, context: CheckContext) -> WireError | None:
     said = _complaint(wanted, "schema", context) if wanted else None
     return refuse("format_schema", wanted["name"], said, path=path) if wanted and said else None
 

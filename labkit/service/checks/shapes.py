@@ -65,12 +65,16 @@ def json_object(value: Any) -> None:
         raise wrong_type("an object", value)
 
 
+def string(value: Any) -> None:
+    if type(value) is not str:
+        raise wrong_type("a string", value)
+
+
 def text(low: float, high: float, pattern: str = "") -> Shape:
-    matches = re.compile(pattern).fullmatch if pattern else bool
+    matches = re.compile(pattern or "(?s:.*)").fullmatch
 
     def check(value: Any) -> None:
-        if type(value) is not str:
-            raise wrong_type("a string", value)
+        string(value)
         if len(value) > high:
             raise Broken("string_long", high, len(value))
         if len(value) < low:
@@ -139,7 +143,8 @@ def thing(table: Mapping[str, Shape], closed: bool = False) -> Shape:
                 raise broken.inside(f".{key}") from None
 
     def check(value: Any) -> None:
-        json_object(value)
+        if type(value) is not dict:
+            raise wrong_type("an object", value)
         if required and not required <= value.keys():
             raise Broken("missing", path="." + next(key for key in fields if key in required - value.keys()))
         try:
@@ -162,10 +167,10 @@ def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, absent:
     def check(value: Any) -> None:
         json_object(value)
         kind = value.get(tag)
-        kind = absent(value) if kind is None else kind
-        shape = shapes.get(kind) if type(kind) is str else None
-        if shape is not None:
-            return shape(value)
+        if kind is None:
+            kind = absent(value)
+        if type(kind) is str and kind in shapes:
+            return shapes[kind](value)
         if tag not in value and not whole:
             raise Broken("missing", path=step)
         try:
@@ -180,9 +185,10 @@ def either(expected: str, shapes: Mapping[type, Shape]) -> Shape:
     """A value of one of several JSON types, each with its own shape."""
 
     def check(value: Any) -> None:
-        if type(value) not in shapes:
+        shape = shapes.get(type(value))
+        if shape is None:
             raise wrong_type(expected, value)
-        shapes[type(value)](value)
+        shape(value)
 
     return check
 
