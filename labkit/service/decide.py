@@ -81,7 +81,7 @@ def ask_of(
     limit = body.get("max_completion_tokens")
     return Ask(
         model=body["model"],
-        messages=tuple(map(_message, body["messages"])),
+        messages=tuple([_message(marshal.dumps(message, 2)) for message in body["messages"]]),
         tools=tools,
         callable=tools if names is None else tuple(tool for tool in tools if tool.name in names),
         mode=mode,
@@ -127,7 +127,10 @@ def _choice(wanted: Any, offered: bool) -> tuple[Mode, str | None, frozenset[str
     return "required", name, frozenset((name,))
 
 
-def _message(message: dict[str, Any]) -> Message:
+@lru_cache(2048)
+def _message(packed: bytes) -> Message:
+    """A message of a chain; one that comes again, as it does with every turn, is not read again."""
+    message = marshal.loads(packed)
     content, calls = message.get("content"), message.get("tool_calls")
     if not isinstance(content, str):
         content = "".join(part.get("text") or "" for part in content or ())

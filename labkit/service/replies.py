@@ -7,7 +7,7 @@ import json
 import re
 from binascii import b2a_base64
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import zip_longest
@@ -35,8 +35,7 @@ def digest(length: int, source: str) -> str:
     return b2a_base64(blake2b(source.encode()).digest()).translate(LETTERS)[:length].decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """Where a reply comes from: what its ids are made of, when, and from which model and vendor."""
 
     seed: int

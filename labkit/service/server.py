@@ -26,7 +26,8 @@ class Application:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         try:
-            raw = await asyncio.wait_for(self._body(receive), BODY_SECONDS)
+            async with asyncio.timeout(BODY_SECONDS):
+                raw = await self._body(receive)
         except TimeoutError:
             return await _refuse(
                 send, WireError("The body of the request did not arrive in time.", status=408)
@@ -36,7 +37,8 @@ class Application:
             return await _refuse(send, WireError(said, status=413))
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         answer = self.service.handle(scope["method"], scope["path"], headers, raw)
-        await self._pause(answer.wait)
+        if answer.wait:
+            await self._pause(answer.wait)
         await self._send(answer, send)
 
     async def _body(self, receive: Receive) -> bytes | None:
@@ -61,8 +63,8 @@ class Application:
         """A lost or cut answer returns unfinished, and the server closes the connection."""
         whole = isinstance(answer.body, bytes)
         length = [(b"content-length", str(len(answer.body)).encode())] if whole else []
-        headers = [(name.encode(), value.encode()) for name, value in answer.headers.items()]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers + length})
+        headers = answer.headers + length
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if answer.lost:
             return
         if whole:

@@ -1,7 +1,7 @@
 """The service as a transport of the SDK's HTTP library: no socket, yet it waits and breaks like one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
 import httpx2
 
@@ -12,7 +12,7 @@ LOST = "Server disconnected without sending a response."
 
 
 class _Body(httpx2.SyncByteStream):
-    def __init__(self, parts: Iterator[bytes | float], pause: Callable[[float], None]):
+    def __init__(self, parts: Iterable[bytes | float], pause: Callable[[float], None]):
         self.parts, self.pause = parts, pause
 
     def __iter__(self) -> Iterator[bytes]:
@@ -27,7 +27,7 @@ class _Body(httpx2.SyncByteStream):
 
 
 class _AsyncBody(httpx2.AsyncByteStream):
-    def __init__(self, parts: Iterator[bytes | float], pause: Callable[[float], None]):
+    def __init__(self, parts: Iterable[bytes | float], pause: Callable[[float], None]):
         self.parts, self.pause = parts, pause
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -57,6 +57,12 @@ def _answer(service: Service, request: httpx2.Request, raw: bytes) -> Answer:
     return service.handle(request.method, request.url.path, request.headers, raw)
 
 
+def _response(answer: Answer, body: httpx2.SyncByteStream | httpx2.AsyncByteStream) -> httpx2.Response:
+    response = httpx2.Response(answer.status, headers=answer.headers, stream=body)
+    response.headers.encoding = "ascii"
+    return response
+
+
 class SyncTransport(httpx2.BaseTransport):
     """`httpx2.Client(transport=SyncTransport(service))`: the SDK talks to the service in this process."""
 
@@ -69,9 +75,7 @@ class SyncTransport(httpx2.BaseTransport):
             pause(answer.wait)
         if answer.lost:
             raise httpx2.RemoteProtocolError(LOST)
-        if isinstance(answer.body, bytes):
-            return httpx2.Response(answer.status, headers=answer.headers, content=answer.body)
-        return httpx2.Response(answer.status, headers=answer.headers, stream=_Body(answer.body, pause))
+        return _response(answer, _Body(_parts(answer), pause))
 
 
 class AsyncTransport(httpx2.AsyncBaseTransport):
@@ -86,6 +90,8 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
             await asyncio.to_thread(pause, answer.wait)
         if answer.lost:
             raise httpx2.RemoteProtocolError(LOST)
-        if isinstance(answer.body, bytes):
-            return httpx2.Response(answer.status, headers=answer.headers, content=answer.body)
-        return httpx2.Response(answer.status, headers=answer.headers, stream=_AsyncBody(answer.body, pause))
+        return _response(answer, _AsyncBody(_parts(answer), pause))
+
+
+def _parts(answer: Answer) -> Iterable[bytes | float]:
+    return (answer.body,) if isinstance(answer.body, bytes) else answer.body
