@@ -164,13 +164,15 @@ def chat_form(body: dict[str, Any], items: Sequence[dict[str, Any]]) -> dict[str
 
 
 def _add_item(messages: list[dict[str, Any]], item: dict[str, Any]) -> None:
-    kind = item.get("type", "message")
+    kind = item.get("type") or "message"
     if kind == "function_call":
         call = {"id": item["call_id"], "type": "function", "function": item}
         if not messages or messages[-1]["role"] != "assistant":
             messages.append({"role": "assistant", "content": None})
         messages[-1].setdefault("tool_calls", []).append(call)
     elif kind == "function_call_output":
-        messages.append({"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]})
-    elif kind == "message":
+        messages.append(
+            {"role": "tool", "tool_call_id": item.get("call_id") or "", "content": item["output"]}
+        )
+    elif kind == "message" and "role" in item:
         messages.append({"role": item["role"], "content": item["content"]})

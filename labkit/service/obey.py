@@ -29,7 +29,11 @@ def broken_rule(ask: Ask, decision: Decision) -> str | None:
     """
     calls = decision.calls
     if not calls:
-        ended = decision.refusal is not None or decision.finish in ("length", "content_filter")
+        ended = (
+            decision.refusal is not None
+            or decision.finish in ("length", "content_filter")
+            or not ask.callable
+        )
         return (
             None if ask.mode != "required" or ended else "it calls no tool although tool_choice requires one"
         )

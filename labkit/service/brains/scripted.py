@@ -61,7 +61,7 @@ def obedient(ask: Ask) -> Decision:
     """
     if ask.mode == "none":
         return Decision(text=_answer(ask))
-    if ask.mode == "required":
+    if ask.mode == "required" and ask.callable:
         return _calls(ask, _best(ask) or ask.callable[0])
     best = None if ask.messages and ask.messages[-1].role == "tool" else _best(ask)
     return _calls(ask, best) if best else Decision(text=_answer(ask))
@@ -83,7 +83,8 @@ def _best(ask: Ask) -> ToolSpec | None:
 
 def _calls(ask: Ask, tool: ToolSpec) -> Decision:
     filled = fill(tool.parameters, _request(ask))[: None if ask.parallel else 1]
-    calls = [{**placeholder(tool.parameters, tool.parameters), **one.arguments} for one in filled]
+    blank = placeholder(tool.parameters, tool.parameters) if tool.parameters else {}
+    calls = [{**blank, **one.arguments} for one in filled]
     return Decision(calls=tuple(call(tool.name, **arguments) for arguments in calls))
 
 
