@@ -150,6 +150,6 @@ def detect(text: str) -> Finding:
             near.setdefault(match.start() // WINDOW, {}).setdefault(kind, sign)
     together = [(smuggled | near[at] | near.get(at + 1, {})).values() for at in sorted(near)]
     scored = [
-        Finding(round(1 - prod(1 - sign.weight for sign in found), 3), tuple(found)) for found in together
+        Finding(round(1.0 - prod(1 - sign.weight for sign in found), 3), tuple(found)) for found in together
     ]
     return max(scored, key=lambda finding: finding.score)

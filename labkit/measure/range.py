@@ -202,16 +202,10 @@ class Range:
 
     def drive(self, task: Task, defence: Defence) -> tuple[State, int]:
         executor = Executor(self.tools, observe=defence.observe)
-        habits = {"on_refusal": "continue", "max_steps": 12, "max_corrections": 5, "new_id": lambda: "run"}
-        agent = Agent(
-            self.client,
-            model_for(self.client),
-            self.tools,
-            executor,
-            defence.policy,
-            system=defence.system,
-            **habits,
-        )
+        how = {"on_refusal": "continue", "max_steps": 12, "max_corrections": 5, "new_id": lambda: "run"}
+        how |= {"system": defence.system, "options": {"temperature": 0}}
+        model = model_for(self.client, sampling=True)
+        agent = Agent(self.client, model, self.tools, executor, defence.policy, **how)
         state, asked = run(agent, task.prompt), 0
         while isinstance(state, Waiting):
             calls = [plainly(item.call) for item in state.batch if item.call.id in state.asks]
