@@ -144,7 +144,7 @@ class Executor:
         entry, running = self.ledger.entry(operation_id), list(self._workers.left.values())
         if self.ask and entry and entry.state == "unknown" and operation_id not in running:
             ask = partial(self.ask, operation_id)
-            outcome = await job.wait(ask, job.prepared.tool.timeout, "", lambda late: None)
+            outcome = await self._heard(job, ask, "", lambda late: None)
             if isinstance(outcome.value, Answer):
                 self.ledger.conclude(operation_id, outcome.value)
         return await self._execute(job)
@@ -217,14 +217,18 @@ class Executor:
             with self._circuit(tool.name):
                 job.attempts += 1
                 call = partial(tool.run, **arguments)
-                outcome = await job.wait(call, tool.timeout, key, partial(self._late, job))
-                if isinstance(outcome.error, KeyboardInterrupt):
-                    raise outcome.error
+                outcome = await self._heard(job, call, key, partial(self._late, job))
                 if outcome.error is not None:
                     raise classify(outcome.error, tool, key) from None
                 return outcome.value
         except CircuitBreakerError:
             raise errors.CircuitOpen(f"{tool.name} has failed too often and is left alone for now") from None
+
+    async def _heard(self, job: _Job, call: Callable[[], Any], name: str, late: Callable[[Outcome], Any]) -> Outcome:
+        outcome = await job.wait(call, job.prepared.tool.timeout, name, late)
+        if isinstance(outcome.error, KeyboardInterrupt):
+            raise outcome.error
+        return outcome
 
     def _circuit(self, name: str) -> Any:
         if self.breaker is None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -15,7 +16,6 @@ from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
 
 from labkit.protocol.errors import LabError, ModelError, OutcomeUnknown, ToolFailed, Transient
 from labkit.protocol.messages import ToolCall
@@ -23,9 +23,9 @@ from labkit.protocol.tools import Tool
 
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())
-_SCALARS = (date, time, timedelta, Decimal, Enum, float, PurePath, UUID)
 _SECRET = re.compile(
-    r"(?<=://)[^\s/@]+@|\bsk-\w{8,}|((?:passw\w+|secret|token|key)\s*[=:]\s*)\S+", re.IGNORECASE
+    r"""(?<=://)[^\s/@]+(?=@)|\bsk-\w{8,}|((?:passw\w+|secret|token|key)["']?\s*[=:]\s*["']?|bearer\s+)[^\s"',;]+""",
+    re.IGNORECASE,
 )
 
 
@@ -83,6 +83,8 @@ def _plain(value: Any) -> Any:
     match value:
         case None | bool() | int() | str():
             return value
+        case float() if math.isfinite(value):
+            return value
         case Mapping():
             return {
                 key if isinstance(key, str) else to_json(key).strip('"'): _plain(value[key]) for key in value
@@ -97,8 +99,12 @@ def _plain(value: Any) -> Any:
             return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
         case bytes():
             return value.decode(errors="backslashreplace")
-        case _ if isinstance(value, _SCALARS):
-            return to_jsonable_python(value, inf_nan_mode="strings")
+        case Enum():
+            return _plain(value.value)
+        case date() | time():
+            return value.isoformat()
+        case float() | Decimal() | UUID() | PurePath() | timedelta():
+            return str(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -172,6 +178,6 @@ def redact(text: str) -> str:
     """A text for the log, without what looks like a secret.
 
     >>> redact("no connection: postgresql://app:S3cret@10.0.0.5/db, password=hunter2")
-    'no connection: postgresql://***10.0.0.5/db, password=***'
+    'no connection: postgresql://***@10.0.0.5/db, password=***'
     """
     return _SECRET.sub(lambda match: f"{match[1] or ''}***", text)
