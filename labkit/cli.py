@@ -1,18 +1,20 @@
 """The commands of the course; what only one of them needs is imported in it, so that each starts at once."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from labkit.classroom import check as lesson
 from labkit.files import ROOT
-from labkit.protocol.errors import LabError
+from labkit.protocol.errors import BadFile, LabError
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
@@ -62,6 +64,37 @@ def test(context: typer.Context):
 
 
 @app.command()
+def serve(
+    port: Annotated[int, typer.Option(help="0 takes any free one")] = 8765,
+    host: Annotated[
+        str, typer.Option(help="another address than this machine's own is your decision")
+    ] = "127.0.0.1",
+    brain: Annotated[str, typer.Option(help="obedient, sim, local, or the path of a cassette")] = "obedient",
+    profile: Annotated[
+        Literal["strict", "lenient"],
+        typer.Option(help="strict or lenient: what to do with rules nobody confirmed"),
+    ] = "strict",
+    vendor: Annotated[str, typer.Option(help="openai, deepseek, qwen or kimi")] = "openai",
+):
+    """Serve the offline API on a port, for curl and any other client, until Ctrl-C."""
+    from labkit.service import server
+    from labkit.service.api import Service
+    from labkit.service.brains import local, recorded, scripted, simulated
+
+    brains = {
+        "obedient": lambda: scripted.obedient,
+        "sim": simulated.simulated,
+        "local": lambda: local.Local(local.load()),
+    }
+    chosen = brains[brain]() if brain in brains else recorded.replay(brain)
+    service = Service(chosen, profile=profile, vendor=vendor, clock=time.time, sleep=time.sleep, keep=1000)
+    said = "{} speaks the OpenAI wire ({}, {}). Use any key that begins with sk-; Ctrl-C ends it."
+    server.serve(
+        service, host=host, port=port, ready=lambda url: print(said.format(url, brain, profile), flush=True)
+    )
+
+
+@app.command()
 def build(
     numbers: Numbers = None, check: Annotated[bool, typer.Option(help="only say what is stale")] = False
 ):
@@ -100,6 +133,56 @@ def hint(task: Task):
 def progress():
     """Print what has passed and what is still open."""
     lesson.progress(folder=hand_out())
+
+
+@app.command()
+def doctor(
+    request: Annotated[Path | None, typer.Argument(help="a JSON file with the body of a request")] = None,
+    tool: Annotated[str | None, typer.Option(help="the tool that you expected to be called")] = None,
+):
+    """Say what is wrong with this machine; or, given a request, why the model ignored its tool."""
+    from labkit.classroom.doctor import diagnose
+    from labkit.classroom.machine import examine
+
+    if request is None:
+        signs = list(examine(dict(os.environ)))
+        print("\n".join(map(str, signs)))
+        raise typer.Exit(1 if any(sign.remedy for sign in signs) else 0)
+    found = diagnose(read_json(request), tool)
+    print("\n".join(f"{one.layer}: {one.evidence}. {one.remedy}" for one in found) or "no layer at fault")
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command("wire-check")
+def wire_check(
+    base_url: Annotated[
+        str | None, typer.Option(help="a compatible server; our own service when left out")
+    ] = None,
+    vendor: Annotated[str, typer.Option(help="whose rules to expect")] = "openai",
+    yes: Annotated[bool, typer.Option(help="send to a server without asking first")] = False,
+):
+    """Compare a server with the API, rule by rule; its key is taken from LABKIT_API_KEY."""
+    from labkit import wire_check as wire
+
+    def announce(estimate: str) -> None:
+        if base_url is None or yes:
+            print(estimate)
+        else:
+            typer.confirm(f"{estimate}. Send them to {base_url}?", abort=True)
+
+    report = wire.run(base_url, os.environ.get("LABKIT_API_KEY"), vendor=vendor, announce=announce)
+    print(report.text())
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; raises `BadFile` when there is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadFile(
+            f"{path} is no JSON file ({error})", hint="Save the body of one request in it."
+        ) from None
 
 
 def hand_out() -> Path:

@@ -1,0 +1,11 @@
+"""Every test run is offline, also one that was not started by `labkit test`."""
+
+import os
+import runpy
+from pathlib import Path
+
+OFFLINE = Path(__file__).parent / "offline"
+
+if str(OFFLINE) not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    runpy.run_path(str(OFFLINE / "sitecustomize.py"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
