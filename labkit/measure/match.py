@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 Accepted = Mapping[str, Sequence[Any]]
+ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One expected call: for each argument the accepted values; `optional` arguments may be left out."""
+    """One expected call: the accepted values of each argument, `ANY` for any text; `optional` ones may lack."""
 
     name: str
     arguments: Accepted
@@ -80,11 +81,16 @@ def fits(made: Made, wanted: Wanted, text: Callable[[str], str] = tidy) -> bool:
     if not made.arguments.keys() <= wanted.arguments.keys():
         return False
     return all(
-        any(same(made.arguments[name], value, text) for value in accepted)
+        any(_accepts(value, made.arguments[name], text) for value in accepted)
         if name in made.arguments
         else name in wanted.optional
         for name, accepted in wanted.arguments.items()
     )
+
+
+def _accepts(accepted: Any, value: Any, text: Callable[[str], str]) -> bool:
+    free = accepted == ANY and isinstance(value, str) and bool(value.strip())
+    return free or same(value, accepted, text)
 
 
 def match_calls(

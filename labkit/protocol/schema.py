@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from typing import Any, get_type_hints
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, create_model
 
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 _DROPPED = ("default", "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format")
+_MODELS: WeakKeyDictionary[Callable, type[BaseModel]] = WeakKeyDictionary()
 _SECTION = re.compile(r"^(?:Args|Arguments|参数)[:：]\s*\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 _ARGUMENT = re.compile(r"^(\w+)(?: \(.*?\))?[:：] *(.+(?:\n[ \t]+.+)*)", re.MULTILINE)
 
@@ -38,6 +40,13 @@ def arguments_model(function: Callable) -> type[BaseModel]:
     >>> arguments_model(get_weather).model_fields["city"].description
     'City name, e.g. 北京.'
     """
+    written = getattr(function, "__func__", function)
+    if written not in _MODELS:
+        _MODELS[written] = _model(function)
+    return _MODELS[written]
+
+
+def _model(function: Callable) -> type[BaseModel]:
     name, texts, fields = function.__name__, _described(function), {}
     try:
         hints = get_type_hints(function, include_extras=True)

@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from labkit.protocol.errors import BadSchema, BadTool, UnknownTool
-from labkit.protocol.schema import arguments_model, lint, plain_schema, strict_schema
+from labkit.protocol.schema import Problem, arguments_model, lint, plain_schema, strict_schema
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 TOO_ALIKE = 0.5  # share of common three-letter pieces above which two texts can hardly be told apart
@@ -109,7 +109,7 @@ def make_tool(
     for text in _breaches(tool):
         raise BadTool(f"{tool.name}: {text}")
     try:
-        problems = lint(tool.schema, strict=tool.strict)
+        problems = _problems(tool.arguments, tool.strict)
     except BadSchema as error:
         raise BadTool(f"{tool.name}: {error.message}", hint=error.hint) from None
     for problem in problems:
@@ -217,9 +217,14 @@ def _pieces(tool: Tool) -> set[str]:
     return {text[at : at + 3] for at in range(max(1, len(text) - 2))}
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _schema_text(model: type[BaseModel], strict: bool) -> str:
     return json.dumps(strict_schema(model) if strict else plain_schema(model))
+
+
+@lru_cache(maxsize=1024)
+def _problems(model: type[BaseModel], strict: bool) -> tuple[Problem, ...]:
+    return tuple(lint(json.loads(_schema_text(model, strict)), strict=strict))
 
 
 def _digest(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from labkit.execution.permission import PermissionRequest, Policy, Verdict, compose, need, same_tenant
 from labkit.files import dataset
 from labkit.protocol.errors import BusinessRule
 from labkit.protocol.tools import CallContext, Toolbox, make_tool
@@ -176,6 +177,20 @@ def shop_tools(shop: Shop) -> Toolbox:
             contract["operation"] = _key(*contract["operation"])
     desk = Desk(shop)
     return Toolbox(make_tool(getattr(desk, name), **contract) for name, contract in contracts.items())
+
+
+def desk_policy(shop: Shop) -> Policy:
+    """Reads take the permission "read", writes "write"; an order may be touched by its own tenant only."""
+
+    def owner(request: PermissionRequest) -> str | None:
+        order = getattr(request.arguments, "order_id", None)
+        rows = shop.rows("SELECT tenant FROM orders WHERE id = ?", order)
+        return rows[0]["tenant"] if rows else None
+
+    def permitted(request: PermissionRequest) -> Verdict:
+        return need({request.tool.name: request.tool.effect})(request)
+
+    return compose(permitted, same_tenant(owner))
 
 
 def _key(kind: str, *fields: str) -> Callable[[BaseModel], str]:
