@@ -29,6 +29,7 @@ INVISIBLE = re.compile(
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});?")
 PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+WORDS = r"[a-z_]+|[!?;@]|[.](?=\s)|\n\n"
 GAPS = re.compile(r"[ \t*/|~^_.-]{1,4}(?=[\u4e00-\u9fff])")
 
 
@@ -62,10 +63,11 @@ def signs() -> SimpleNamespace:
     marks = "|".join(f"(?P<{name}>{pattern})" for name, pattern in data["marks"].items())
     return SimpleNamespace(
         folded=folded,
-        foldable=re.compile(f"[{''.join(map(chr, folded))}]"),
+        foldable=frozenset(map(chr, folded)),
         marks=re.compile(f"[{re.escape(data['mark_starts'])}](?:{marks})"),
         classes=classes | dict.fromkeys(("!", ";", ".", "。", "\n\n"), "/") | {"?": "?"},
-        words=re.compile(rf"[a-z_]+|[!?;。@]|[.](?=\s)|\n\n|{chinese(classes)}"),
+        ascii=re.compile(WORDS),
+        words=re.compile(f"{WORDS}|。|{chinese(classes)}"),
         patterns=[(kind, re.compile(pattern), weight) for kind, pattern, weight in data["signs"]],
     )
 
@@ -76,7 +78,12 @@ def chinese(words: Iterable[str]) -> str:
         (word for word in words if not word.isascii()), key=lambda word: (ord(word[0]) >> 11, -len(word))
     )
     groups = [list(group) for _, group in groupby(longest, key=lambda word: ord(word[0]) >> 11)]
-    return "|".join(f"(?=[{''.join(word[0] for word in group)}])(?:{'|'.join(group)})" for group in groups)
+    options = (f"(?=[{firsts(group)}])(?:{'|'.join(group)})" for group in groups)
+    return f"(?=[{firsts(longest)}])(?:{'|'.join(options)})"
+
+
+def firsts(words: Iterable[str]) -> str:
+    return "".join(word[0] for word in words)
 
 
 def fold(text: str) -> str:
@@ -89,7 +96,7 @@ def fold(text: str) -> str:
         return text
     pieces = (text[start : start + PIECE] for start in range(0, len(text), PIECE))
     text = "".join(unicodedata.normalize("NFKD", piece) for piece in pieces)
-    if signs().foldable.search(text):
+    if not signs().foldable.isdisjoint(text):
         text = text.translate(signs().folded)
     return INVISIBLE.sub("", text)
 
@@ -140,7 +147,8 @@ def detect(text: str) -> Finding:
     """
     known = signs()
     reading = known.marks.sub(lambda match: f" {match.lastgroup} ", plain(text))
-    words = [word for word in known.words.findall(reading) if word in known.classes]
+    words = (known.ascii if reading.isascii() else known.words).findall(reading)
+    words = [word for word in words if word in known.classes]
     codes = "".join(known.classes[word] for word in words)
     smuggled = {"smuggled": Evidence("smuggled", 0.6)} if len(SMUGGLED.findall(text)) > 3 else {}
     near: dict[int, dict[str, Evidence]] = {0: dict(smuggled)}
