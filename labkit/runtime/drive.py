@@ -65,7 +65,7 @@ def begin(
             agent, start, Event("approved", batch=start.batch, approvals=tuple(approvals)), agent.clock()
         )
     if isinstance(start, Stopped):
-        return settle(agent, start, Event("resumed"), agent.clock())
+        return settle(agent, start, Event("reopened" if start.held else "resumed"), agent.clock())
     if isinstance(start, Stage):
         return start
     chain = (user(start),) if isinstance(start, str) else tuple(start)

@@ -34,21 +34,26 @@ def plain(value: Any) -> Any:
 
 
 def load(text: str, toolbox: Toolbox) -> State:
-    """The state that `dump` wrote, its calls read again with `toolbox`; raises `BadFile` for anything else."""
+    """The state that `dump` wrote, its calls read with `toolbox`; raises `BadFile` for anything else."""
     try:
-        saved = json.loads(text)
-        kind = getattr(states, saved.pop("state"))
-        run = saved["run"] = _run(saved["run"])
-        if "results" in saved:
-            saved["results"] = tuple(map(_observation, saved["results"]))
-        if "calls" in saved:
-            saved["calls"] = tuple(ToolCall(**call) for call in saved["calls"])
-        if "batch" in saved:
-            calls = [ToolCall(**call) for call in saved["batch"]]
-            saved["batch"] = tuple(prepare(call, toolbox, run_id=run.id, lenient=True) for call in calls)
-        return kind(**saved)
+        return _state(json.loads(text), toolbox)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadFile(f"this is not a saved state ({type(error).__name__}: {error})") from None
+
+
+def _state(saved: dict[str, Any], toolbox: Toolbox) -> State:
+    kind = getattr(states, saved.pop("state", "Reconciling"))
+    run = saved["run"] = _run(saved["run"])
+    if "results" in saved:
+        saved["results"] = tuple(map(_observation, saved["results"]))
+    if "calls" in saved:
+        saved["calls"] = tuple(ToolCall(**call) for call in saved["calls"])
+    if "batch" in saved:
+        calls = [ToolCall(**call) for call in saved["batch"]]
+        saved["batch"] = tuple(prepare(call, toolbox, run_id=run.id, lenient=True) for call in calls)
+    if saved.get("held"):
+        saved["held"] = _state(saved["held"], toolbox)
+    return kind(**saved)
 
 
 def _run(saved: dict[str, Any]) -> Run:

@@ -111,10 +111,11 @@ class Done(Stage):
 
 @dataclass(frozen=True, slots=True)
 class Stopped(Stage):
-    """No answer: `reason` is one word, `message` says what happened and what to do."""
+    """No answer: `reason` is one word, `message` says what happened, `held` is what is not settled yet."""
 
     reason: str = ""
     message: str = ""
+    held: Reconciling | None = None
     final = True
 
 
@@ -145,7 +146,7 @@ Waiting      approved>Authorising rejected>Authorising
 Executing    executed>Observing lost>Reconciling
 Reconciling  settled>Observing unsettled>Stopped
 Observing    succeeded>Deciding correctable>Deciding exhausted>Stopped refused>Deciding halted>Stopped
-Stopped      resumed>Deciding
+Stopped      resumed>Deciding reopened>Reconciling
 """
 CANCELLABLE = Deciding | Validating | Authorising | Waiting | Executing
 TRANSITIONS = {
@@ -188,18 +189,21 @@ def step(state: State, event: Event) -> State:
             return Deciding(told(run, results, after=event.name))
         case Stopped(), "resumed":
             return Deciding(replace(run, corrections=0, closing=False))
-        case (Deciding(), "failed" | "spent") | (Observing(), "exhausted" | "halted"):
-            return stopped(state, event, results)
+        case Stopped(), "reopened":
+            return state.held
         case Reconciling(), "unsettled":
-            return stopped(state, event, event.results)
+            return replace(stopped(state, event), held=replace(state, results=event.results))
+        case (Deciding(), "failed" | "spent") | (Observing(), "exhausted" | "halted"):
+            return stopped(state, event)
         case Deciding() | Validating() | Authorising() | Waiting() | Executing(), "cancelled":
-            return stopped(state, event, results)
+            return stopped(state, event)
     raise CallerError(f"{state.name} has no arrow {event.name!r}", hint="TRANSITIONS lists them.")
 
 
-def stopped(state: State, event: Event, results: tuple[Observation, ...]) -> Stopped:
+def stopped(state: State, event: Event) -> Stopped:
     """The end of a run, every open call answered: by its result, or by why it was not carried out."""
-    return Stopped(told(state.run, results, note(event.reason, event.message)), event.reason, event.message)
+    run = told(state.run, event.results or state.results, note(event.reason, event.message))
+    return Stopped(run, event.reason, event.message)
 
 
 def said(run: Run, event: Event) -> Run:

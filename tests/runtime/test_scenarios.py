@@ -186,12 +186,14 @@ def test_a_lost_reply_is_reconciled_into_exactly_one_refund(desk, fault):
 
 
 def test_an_outcome_that_nobody_can_tell_ends_the_run_and_is_settled_when_it_is_resumed(desk):
-    at = desk(REFUND, REFUND, "已退款。", shop_faults=[lost_after(1), lost_before(2)])
+    at = desk(REFUND, "已退款。", shop_faults=[lost_after(1), lost_before(2)])
     end = at.go("退款 10001")
     assert (end.name, end.reason, end.steps) == ("Stopped", "pending_reconciliation", 1)
     assert json.loads(end.chain[-1].content)["status"] == "pending_reconciliation"
-    again = at.go(end)
-    assert (again.answer, at.refunds()) == ("已退款。", 1)
+    saved = load(dump(end), at.agent.toolbox)
+    again = at.go(saved)
+    assert (again.answer, at.refunds(), again.steps) == ("已退款。", 1, 2)
+    assert "Stopped>Reconciling" in at.path
 
 
 def test_the_same_refund_asked_for_twice_is_paid_once(desk):

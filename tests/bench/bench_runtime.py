@@ -1,0 +1,150 @@
+"""What a run costs beside the bare SDK loop that a tutorial would write; CPU time, all sides in one process.
+
+    python tests/bench/bench_runtime.py [rounds]
+
+Targets 1 and 2 of the project: ratios of the median round, measured side by side.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import median
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from labkit.connect import connect
+from labkit.execution.executor import Executor
+from labkit.execution.permission import Allow
+from labkit.protocol import chat
+from labkit.protocol.messages import Message, assistant, tool, user
+from labkit.protocol.tools import Toolbox, make_tool
+from labkit.runtime import Agent, begin, run
+from labkit.runtime.drive import post
+from labkit.runtime.machine import compose
+from labkit.service.brains.scripted import call
+from labkit.service.decide import Ask, Decision
+
+MODEL = "gpt-4.1-mini"
+
+
+def get_weather(city: Annotated[str, Field(description="城市名称，例如 北京")]) -> dict[str, Any]:
+    """查询指定城市当前天气。"""
+    return {"city": city, "temperature_c": 24, "condition": "晴"}
+
+
+def brain(ask: Ask) -> Decision:
+    if ask.messages[-1].role == "tool":
+        return Decision(text="北京今天晴，24 度。")
+    return Decision(calls=(call("get_weather", city="北京"),))
+
+
+TOOLBOX = Toolbox([make_tool(get_weather, effect="read", use_when="询问天气", not_when="查订单")])
+CLIENT = connect("script", brain, keep=1)
+TOOLS = TOOLBOX.chat()
+
+
+def bare(ask: Callable[[list], Any]) -> str:
+    """The loop of the articles: no validation, no authorisation, no trace."""
+    messages: list = [{"role": "user", "content": "北京冷吗？"}]
+    while True:
+        message = ask(messages)
+        calls = message["tool_calls"] if isinstance(message, dict) else message.tool_calls
+        if not calls:
+            return message["content"] if isinstance(message, dict) else message.content
+        messages.append(message if isinstance(message, dict) else message.model_dump(exclude_none=True))
+        for each in calls:
+            function = each["function"] if isinstance(each, dict) else each.function.to_dict()
+            id = each["id"] if isinstance(each, dict) else each.id
+            result = get_weather(**json.loads(function["arguments"]))
+            messages.append(
+                {"role": "tool", "tool_call_id": id, "content": json.dumps(result, ensure_ascii=False)}
+            )
+
+
+def by_create(messages: list) -> Any:
+    reply = CLIENT.chat.completions.create(model=MODEL, messages=messages, tools=TOOLS, tool_choice="auto")
+    return reply.choices[0].message
+
+
+def by_post(messages: list) -> dict[str, Any]:
+    body = {"model": MODEL, "messages": messages, "tool_choice": "auto", "tools": TOOLS}
+    message = post(CLIENT, chat.PATH, body)["choices"][0]["message"]
+    return message | {"tool_calls": message.get("tool_calls")}
+
+
+def create_door(client: Any, path: str, body: dict[str, Any], *, stream: bool = False) -> Any:
+    return client.chat.completions.create(**body).to_dict()
+
+
+TRACE: list[tuple[str, str, float]] = []
+AGENT = Agent(
+    CLIENT,
+    MODEL,
+    TOOLBOX,
+    Executor(TOOLBOX),
+    lambda request: Allow(),
+    on_step=lambda before, after, seconds: TRACE.append((before.name, after.name, seconds)),
+)
+
+
+def chain_of(length: int) -> list[Message]:
+    turn = [user("北京冷吗？"), assistant(calls=[replace(call("get_weather", city="北京"), id="c1")])]
+    turn += [tool("c1", '{"temperature_c": 24}'), assistant("24 度。")]
+    return (turn * (length // 4 + 1))[: length - length % 4] + [user("再查一次。")]
+
+
+def one_turn(length: int) -> Callable[[], Any]:
+    state = begin(AGENT, chain_of(length))
+    return lambda: post(CLIENT, chat.PATH, compose(AGENT, state.run))
+
+
+def one_create(length: int) -> Callable[[], Any]:
+    messages = [chat.to_wire(message) for message in chain_of(length)]
+    return lambda: by_create(messages)
+
+
+def costs(sides: dict[str, Callable[[], Any]], rounds: int, inner: int) -> dict[str, float]:
+    """Median CPU microseconds of each side; the sides take turns, so that a busy machine is busy for all."""
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    for side in sides.values():
+        side()
+    for _ in range(rounds):
+        for name, side in sides.items():
+            began = time.process_time()
+            for _ in range(inner):
+                side()
+            taken[name].append((time.process_time() - began) / inner * 1e6)
+    return {name: median(times) for name, times in taken.items()}
+
+
+def main(rounds: int = 30) -> None:
+    runs = costs(
+        {
+            "bare loop, create()": lambda: bare(by_create),
+            "bare loop, post": lambda: bare(by_post),
+            "run": lambda: run(AGENT, "北京冷吗？"),
+            "run, create() forced": lambda: run(replace(AGENT, door=create_door), "北京冷吗？"),
+        },
+        rounds,
+        5,
+    )
+    for name, cost in runs.items():
+        print(f"{name:24}{cost:9.0f} us a run  {cost / runs['bare loop, create()']:6.2f} x create()")
+    print(f"{'own share':24}{runs['run'] - runs['bare loop, post']:9.0f} us a run    (target 100)")
+    turns = costs(
+        {"create() at 101": one_create(101), "turn at 101": one_turn(101), "turn at 1": one_turn(1)},
+        rounds,
+        3,
+    )
+    for name, cost in turns.items():
+        print(f"{name:24}{cost:9.0f} us         {cost / turns['create() at 101']:6.3f} x create()")
+    print(
+        f"{'each message added':24}{(turns['turn at 101'] - turns['turn at 1']) / 100:9.1f} us         (target 10)"
+    )
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
