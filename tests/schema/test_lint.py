@@ -1,7 +1,6 @@
 """Each rule of the strict subset: a schema that breaks it, what the API says, and the schema put right."""
 
 import json
-import re
 import warnings
 
 import pytest
