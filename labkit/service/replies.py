@@ -87,7 +87,8 @@ def _with_id(call: ToolCall, position: int, stamp: Stamp, ask: Ask) -> ToolCall:
 
 
 def _output_tokens(decision: Decision, ask: Ask, family: Family) -> int:
-    tokens = decision.reasoning_tokens + (3 if family.reasoning else 0)
+    unseen = {None: 0, "none": 3}.get(family.default_effort, 9)
+    tokens = decision.reasoning_tokens + unseen
     for text in (decision.text, decision.refusal):
         tokens += count_text(text, family.encoding) if text else 0
     if decision.calls and ask.named and not family.reasoning:

@@ -73,10 +73,10 @@ class Application:
             for part in answer.body:
                 if self.stopping.is_set():
                     return
-                if isinstance(part, float):
-                    await self._pause(part)
-                else:
+                if isinstance(part, bytes):
                     await send({"type": "http.response.body", "body": part, "more_body": True})
+                else:
+                    await self._pause(part)
         except ConnectionCut:
             return
         await send({"type": "http.response.body", "body": b""})
@@ -127,11 +127,13 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C; `ready` is told the base URL. Raises `BadSetup` when the port is taken."""
     server, bound, url = _prepare(service, host, port, limit)
-    ready(url)
     try:
+        ready(url)
         server.run(sockets=[bound])
     except KeyboardInterrupt:
         return
+    finally:
+        bound.close()
 
 
 @contextmanager

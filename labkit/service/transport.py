@@ -18,10 +18,10 @@ class _Body(httpx2.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         try:
             for part in self.parts:
-                if isinstance(part, float):
-                    self.pause(part)
-                else:
+                if isinstance(part, bytes):
                     yield part
+                else:
+                    self.pause(part)
         except ConnectionCut:
             raise httpx2.RemoteProtocolError(CUT) from None
 
@@ -33,10 +33,10 @@ class _AsyncBody(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             for part in self.parts:
-                if isinstance(part, float):
-                    await asyncio.to_thread(self.pause, part)
-                else:
+                if isinstance(part, bytes):
                     yield part
+                else:
+                    await asyncio.to_thread(self.pause, part)
         except ConnectionCut:
             raise httpx2.RemoteProtocolError(CUT) from None
 
