@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Container, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from inspect import signature
 from itertools import groupby
 from typing import Any
@@ -28,8 +28,6 @@ from labkit.protocol import errors
 from labkit.protocol.messages import ToolCall
 from labkit.protocol.schema import parse_arguments
 from labkit.protocol.tools import CallContext, Identity, Tool, Toolbox
-
-__all__ = ["Breaker", "Executor", "Observation", "Prepared", "Retry", "error_result", "prepare"]
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +52,11 @@ def prepare(
         raise errors.UnknownTool(f"there is no tool {str(call.name)[:80]!r}", hint=hint)
     tool = toolbox[call.name]
     arguments = parse_arguments(call.arguments, tool.arguments, lenient=lenient, truncated=truncated)
-    named = tool.operation(arguments) if tool.operation else f"{run_id}:{tool.name}:{digest(arguments)}"
-    return Prepared(call, tool, arguments, named)
+    try:
+        key = tool.operation(arguments) if tool.operation else f"{run_id}:{tool.name}:{digest(arguments)}"
+    except Exception as error:
+        raise errors.BadTool(f"{tool.name} cannot name its operation ({type(error).__name__})") from None
+    return Prepared(call, tool, arguments, key)
 
 
 @dataclass(slots=True)
@@ -71,8 +72,9 @@ class _Job:
 class Executor:
     """Carries out prepared calls; threads, tasks and runs may share one.
 
-    `ask` is put to the service behind a write whose outcome is unknown. Without a `ledger` on disk,
-    operations are remembered in memory only. All times are in seconds (S2 §4.3, its slips mended).
+    `ask` is put to the service behind a write whose outcome is unknown; where there is none, a person settles
+    it with `ledger.conclude`. Without a `ledger` on disk, operations are remembered in memory only. Times are
+    in seconds (S2 §4.3, its slips mended).
     """
 
     def __init__(
@@ -91,12 +93,8 @@ class Executor:
         observe: Sequence[Callable[[Prepared, Observation], Observation]] = (),
     ):
         self.toolbox, self.ledger, self.ask = toolbox, ledger or Ledger(), ask
-        self.retry, self.breaker, self.observe, self.result_limit = (
-            retry,
-            breaker,
-            tuple(observe),
-            result_limit,
-        )
+        self.retry, self.breaker, self.observe = retry, breaker, tuple(observe)
+        self.result_limit = result_limit
         self.clock, self.random, self._workers = clock, random, Workers()
         self._blocking = (_blocks(self._workers.call), _blocks(sleep))
         self._looping = (self._workers.acall, asleep)
@@ -124,12 +122,10 @@ class Executor:
                 carried += each(lambda prepared: self.execute(prepared, identity), group)
         return carried
 
-    async def aexecute_all(
-        self, calls: Sequence[Prepared], identity: Identity | None = None
-    ) -> list[Observation]:
+    async def aexecute_all(self, calls: Sequence[Prepared], who: Identity | None = None) -> list[Observation]:
         carried: list[Observation] = []
         for group in _groups(calls):
-            carried += await asyncio.gather(*(self.aexecute(prepared, identity) for prepared in group))
+            carried += await asyncio.gather(*(self.aexecute(prepared, who) for prepared in group))
         return carried
 
     def reconcile(self, prepared: Prepared, identity: Identity | None = None) -> Observation:
@@ -211,7 +207,7 @@ class Executor:
     async def _attempt(self, job: _Job) -> Any:
         tool, key = job.prepared.tool, job.prepared.operation_id
         arguments = {name: getattr(job.prepared.arguments, name) for name in tool.arguments.model_fields}
-        if _takes_context(tool.run):
+        if _takes_context(getattr(tool.run, "__func__", tool.run)):
             arguments["context"] = CallContext(job.identity, key, self.clock() + tool.timeout)
         try:
             with self._circuit(tool.name):
@@ -224,7 +220,9 @@ class Executor:
         except CircuitBreakerError:
             raise errors.CircuitOpen(f"{tool.name} has failed too often and is left alone for now") from None
 
-    async def _heard(self, job: _Job, call: Callable[[], Any], name: str, late: Callable[[Outcome], Any]) -> Outcome:
+    async def _heard(
+        self, job: _Job, call: Callable[[], Any], name: str, late: Callable[[Outcome], Any]
+    ) -> Outcome:
         outcome = await job.wait(call, job.prepared.tool.timeout, name, late)
         if isinstance(outcome.error, KeyboardInterrupt):
             raise outcome.error
@@ -245,11 +243,8 @@ class Executor:
     def _told(self, job: _Job, value: Any, earlier: Entry | None) -> str:
         tool, said = job.prepared.tool, {}
         if earlier:
-            same = earlier.arguments == digest(job.prepared.arguments)
-            said = {
-                "reconciled" if earlier.state == "reconciled" else "repeated": True,
-                "same_arguments": same,
-            }
+            how = "reconciled" if earlier.state == "reconciled" else "repeated"
+            said = {how: True, "same_arguments": earlier.arguments == digest(job.prepared.arguments)}
         try:
             return success_result(_viewed(tool, value), self.result_limit, **said)
         except Exception as error:
@@ -276,7 +271,7 @@ def _viewed(tool: Tool, value: Any) -> Any:
     return tool.view(value) if tool.view else value
 
 
-@cache
+@lru_cache(256)
 def _takes_context(function: Callable[..., Any]) -> bool:
     return "context" in signature(function).parameters
 

@@ -1,4 +1,4 @@
-"""The service behind every write: one operation, one effect, however often it is asked; and planned trouble."""
+"""The service behind every write: one operation, one effect, however often it is asked; planned trouble."""
 
 import json
 import os
@@ -43,8 +43,11 @@ def throttled(at: int, retry_after: float | None = None) -> Fault:
     return Fault(at, "before", refuse)
 
 
-def slow(at: int, seconds: float, moment: Literal["before", "after"] = "before") -> Fault:
-    return Fault(at, moment, lambda: time.sleep(seconds))
+def slow(
+    at: int, seconds: float, moment: Literal["before", "after"] = "before", sleep: Any = time.sleep
+) -> Fault:
+    """The work is done `seconds` late, or its reply comes late."""
+    return Fault(at, moment, lambda: sleep(seconds))
 
 
 def killed(at: int, moment: Literal["before", "after"] = "after") -> Fault:

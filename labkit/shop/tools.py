@@ -1,4 +1,4 @@
-"""The tools of the support desk: methods of one class; the rest of each contract is `datasets/shop/contracts.toml`.
+"""The tools of the support desk: methods of one class, and the contracts in `datasets/shop/contracts.toml`.
 
 Reads ask the database, writes go to `Payments`, which does each operation once.
 """
@@ -40,9 +40,10 @@ Amount = Annotated[
     str, Field(description="金额，两位小数。Amount, e.g. 19.90.", pattern=r"^[0-9]{1,7}\.[0-9]{2}$")
 ]
 
-_ORDER = """SELECT o.id AS order_id, o.state, p.name AS product, o.sku, o.quantity, o.amount, o.city, o.address,
-    o.tracking, o.due, o.note, (SELECT coalesce(-sum(amount), 0) FROM payments WHERE kind = 'refund'
-    AND reference = o.id) AS refunded FROM orders o JOIN products p USING (sku) WHERE o.id = ?"""
+_ORDER = """SELECT o.id AS order_id, o.state, p.name AS product, o.sku, o.quantity, o.amount, o.city,
+    o.address, o.tracking, o.due, o.note, (SELECT coalesce(-sum(amount), 0) FROM payments
+    WHERE kind = 'refund' AND reference = o.id) AS refunded
+    FROM orders o JOIN products p USING (sku) WHERE o.id = ?"""
 
 
 class Desk:

@@ -40,6 +40,10 @@ class Killed(KeyboardInterrupt):
 class MortalLedger(Ledger):
     alive = True
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._run("PRAGMA synchronous = OFF")  # processes die here, machines do not
+
     def settle(self, *args, **kwargs):
         if self.alive:
             super().settle(*args, **kwargs)

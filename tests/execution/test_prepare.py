@@ -6,7 +6,7 @@ import pytest
 
 from labkit.execution.executor import prepare
 from labkit.execution.outcome import error_result
-from labkit.protocol.errors import InvalidArguments, TruncatedArguments, UnknownTool
+from labkit.protocol.errors import BadTool, InvalidArguments, TruncatedArguments, UnknownTool
 from labkit.protocol.messages import ToolCall
 from labkit.protocol.tools import Toolbox, make_tool
 from labkit.shop.tools import shop_tools
@@ -153,6 +153,14 @@ def test_without_a_business_key_run_tool_and_arguments_name_the_operation():
 def test_what_is_no_order_number_cannot_become_a_key(order_id):
     with pytest.raises(InvalidArguments, match="order_id"):
         read("refund_order", json.dumps({"order_id": order_id, "reason": ""}))
+
+
+def test_a_key_that_cannot_be_made_is_the_fault_of_the_tool():
+    broken = make_tool(
+        search, effect="write", strict=False, operation=lambda arguments: arguments.no, **TEXTS
+    )
+    with pytest.raises(BadTool, match="search cannot name its operation"):
+        read("search", "{}", Toolbox([broken]))
 
 
 @pytest.mark.parametrize(

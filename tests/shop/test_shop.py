@@ -1,8 +1,10 @@
 """The shop: the same world every time, compared as a value, with a service that fails on plan."""
 
+import gc
 import json
 import threading
 import time
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -16,7 +18,15 @@ from labkit.shop.payments import lost_after, lost_before, slow, throttled
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop, diff, snapshot
 
-READS = ["get_order", "get_weather", "search_product", "get_ticket", "list_tickets", "get_mail", "get_calendar_events"]
+READS = [
+    "get_order",
+    "get_weather",
+    "search_product",
+    "get_ticket",
+    "list_tickets",
+    "get_mail",
+    "get_calendar_events",
+]
 WRITES = ["refund_order", "cancel_order", "update_address", "send_email", "create_ticket", "transfer_funds"]
 NAMES = [*READS, *WRITES]
 
@@ -265,6 +275,18 @@ def test_a_slow_service_pays_in_the_end_though_nobody_waited(moment, paid_at_onc
         "refunded": "256.00",
     }
     assert len(refunds(shop)) == 1
+
+
+def test_a_shop_that_nobody_uses_any_more_is_gone():
+    """An evaluation opens thousands of shops in one process."""
+    shop = Shop()
+    tools = shop_tools(shop)
+    call = ToolCall("c", "refund_order", '{"order_id":"10001","reason":""}')
+    Executor(tools).execute(prepare(call, tools, run_id="r"))
+    alive = weakref.ref(shop)
+    del shop, tools
+    gc.collect()
+    assert alive() is None
 
 
 def test_threads_that_use_one_shop_do_not_disturb_one_another(shop):
