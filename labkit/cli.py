@@ -23,8 +23,7 @@ MINE = ROOT / "my_work"
 JUPYTER = [
     f"--ServerApp.root_dir={ROOT}",
     "--LabApp.default_url=/lab/tree/my_work/00_start_here.ipynb",
-    "--LabApp.news_url=None",
-    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    f"--LabApp.app_settings_dir={ROOT / 'labkit' / 'classroom' / 'jupyterlab'}",
     "--KernelManager.transport_encryption=auto",
 ]
 PYTEST = [

@@ -60,7 +60,7 @@ def test_a_console_that_knows_only_ascii_is_no_trouble():
     ascii_only = {**cli.os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = labkit("serve", "--brain", "没有.json", env=ascii_only)
     assert done.returncode == 1
-    assert done.stderr.startswith("labkit: \\u6ca1\\u6709.json is not a cassette")
+    assert "is not a cassette" in done.stderr and done.stderr.isascii()
 
 
 def test_the_same_exchange_by_curl(tmp_path):
