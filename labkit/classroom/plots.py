@@ -3,8 +3,10 @@
 A figure function takes values and returns a `Picture`; a test asserts on its data, not on its pixels.
 """
 
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib import font_manager
@@ -51,3 +53,14 @@ def canvas(width: float = 6.0, height: float = 3.2, title: str = "") -> tuple[Pi
     axes = figure.subplots()
     axes.set_title(title, loc="left", color=INK)
     return figure, axes
+
+
+def whiskers(rates: Iterable[Any]) -> list[list[float]]:
+    """The distances from each estimate to its bounds, as matplotlib's error bars want them.
+
+    >>> from labkit.measure.stats import wilson
+    >>> [round(below[0], 2) for below in whiskers([wilson(10, 10)])]
+    [0.28, 0.0]
+    """
+    rates = list(rates)
+    return [[max(r.value - r.low, 0) for r in rates], [max(r.high - r.value, 0) for r in rates]]
