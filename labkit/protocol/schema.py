@@ -10,20 +10,11 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, create_model
 
-from labkit.protocol.arguments import parse_arguments
+from labkit.protocol.arguments import parse_arguments as parse_arguments
 from labkit.protocol.errors import BadSchema, BadTool
-from labkit.protocol.strict import DEEPEST, FORMATS, RULES, Place, Problem, is_type, lint, nodes
-
-__all__ = [
-    "RULES",
-    "Problem",
-    "arguments_model",
-    "lint",
-    "parse_arguments",
-    "plain_schema",
-    "repair",
-    "strict_schema",
-]
+from labkit.protocol.strict import DEEPEST, FORMATS, Place, is_type, lint, nodes, part
+from labkit.protocol.strict import RULES as RULES
+from labkit.protocol.strict import Problem as Problem
 
 _DROPPED = ("default", "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format")
 _MODELS: WeakKeyDictionary[Callable, type[BaseModel]] = WeakKeyDictionary()
@@ -124,41 +115,43 @@ def repair(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 def _tighten(schema: Any, path: Place, changes: list[str]) -> Any:
     if not isinstance(schema, dict) or len(path) > DEEPEST:
         return schema
-    node = _one_union(dict(schema))
-    _drop(node, ".".join(path) or "root", changes)
+    node, place = dict(schema), ".".join(path) or "root"
+    changes += [f"{place}: {text}" for text in (*_one_union(node), *_drop(node))]
     if "type" not in node and (kinds := _kinds(node)):
         node["type"] = kinds[0] if len(kinds) == 1 else kinds
     for key in ("$defs", "definitions"):
-        if isinstance(node.get(key), dict):
-            node[key] = {name: _tighten(child, (*path, name), changes) for name, child in node[key].items()}
-    if isinstance(node.get("anyOf"), list):
-        node["anyOf"] = [_tighten(child, (*path, str(n)), changes) for n, child in enumerate(node["anyOf"])]
+        if found := part(node, key, dict):
+            node[key] = {name: _tighten(child, (*path, name), changes) for name, child in found.items()}
+    if found := part(node, "anyOf", list):
+        node["anyOf"] = [_tighten(child, (*path, str(n)), changes) for n, child in enumerate(found)]
     if "items" in node:
         node["items"] = _tighten(node["items"], (*path, "items"), changes)
     if "object" in _types(node):
-        _close(node, path, changes)
+        _close(node, path, place, changes)
     return node
 
 
-def _one_union(node: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(node.get("allOf"), list) and len(node["allOf"]) == 1 and isinstance(node["allOf"][0], dict):
+def _one_union(node: dict[str, Any]) -> list[str]:
+    only = part(node, "allOf", list)
+    if len(only) == 1 and isinstance(only[0], dict) and only[0].keys().isdisjoint(node):
         node |= node.pop("allOf")[0]
-    if "oneOf" in node and "anyOf" not in node:
-        node["anyOf"] = node.pop("oneOf")
-    if "$ref" in node and len(node) > 1:
+    if "$ref" in node and len(node) > 1 and "anyOf" not in node:
         node["anyOf"] = [{"$ref": node.pop("$ref")}]
-    return node
+    if "oneOf" not in node or "anyOf" in node:
+        return []
+    node["anyOf"] = node.pop("oneOf")
+    return ["more than one alternative may fit"]
 
 
-def _drop(node: dict[str, Any], place: str, changes: list[str]) -> None:
-    for key in [key for key in _DROPPED if key in node and node[key] not in FORMATS]:
-        value = node.pop(key)
-        if key != "default":
-            changes.append(f"{place}: {key} {value!r} is not enforced")
-        elif value is not None:
-            told = json.dumps(value, ensure_ascii=False, default=str)
-            node["description"] = f"{node.get('description', '')} Default: {told}.".strip()
-            changes.append(f"{place}: must be sent, the default is only told")
+def _drop(node: dict[str, Any]) -> list[str]:
+    found = {key: node.pop(key) for key in _DROPPED if key in node and node[key] not in FORMATS}
+    default = found.pop("default", None)
+    changes = [f"{key} {value!r} is not enforced" for key, value in found.items()]
+    if default is None:
+        return changes
+    told = f"Default: {json.dumps(default, ensure_ascii=False, default=str)}."
+    node["description"] = f"{node.get('description', '')} {told}".strip()
+    return [*changes, "must be sent, the default is only told"]
 
 
 def _types(node: dict[str, Any]) -> list[Any]:
@@ -166,22 +159,20 @@ def _types(node: dict[str, Any]) -> list[Any]:
 
 
 def _kinds(node: dict[str, Any]) -> list[str]:
-    values = [node["const"]] if "const" in node else node.get("enum")
     kinds = ("string", "integer", "number", "boolean", "null", "array", "object")
-    if isinstance(values, list):
+    if values := [node["const"]] if "const" in node else part(node, "enum", list):
         return list(dict.fromkeys(next(kind for kind in kinds if is_type(value, kind)) for value in values))
     return [kind for key, kind in (("properties", "object"), ("items", "array")) if key in node]
 
 
-def _close(node: dict[str, Any], path: Place, changes: list[str]) -> None:
+def _close(node: dict[str, Any], path: Place, place: str, changes: list[str]) -> None:
     closed = node.get("additionalProperties") is False
     properties = node.get("properties", {} if closed else None)
-    if not isinstance(properties, dict) or not (
-        closed or properties or (not path and "additionalProperties" not in node)
-    ):
+    free = not closed and not properties and (path or "additionalProperties" in node)
+    if free or not isinstance(properties, dict):
         return
-    changes += [] if closed else [f"{'.'.join(path) or 'root'}: other fields are refused"]
-    required = node["required"] if isinstance(node.get("required"), list) else []
+    changes += [] if closed else [f"{place}: other fields are refused"]
+    required = part(node, "required", list)
     node |= {"properties": {}, "required": list(properties), "additionalProperties": False}
     for name, schema in properties.items():
         child = _tighten(schema, (*path, name), changes)
@@ -193,14 +184,14 @@ def _close(node: dict[str, Any], path: Place, changes: list[str]) -> None:
 
 
 def _takes_null(node: dict[str, Any]) -> bool:
-    branches = node["anyOf"] if isinstance(node.get("anyOf"), list) else []
-    return any("null" in _types(child) for child in (node, *branches) if isinstance(child, dict))
+    kinds = (_types(child) for child in (node, *part(node, "anyOf", list)) if isinstance(child, dict))
+    return any("null" in kind for kind in kinds)
 
 
 def _nullable(node: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(node.get("anyOf"), list):
-        return node | {"anyOf": [*node["anyOf"], {"type": "null"}]}
+    if branches := part(node, "anyOf", list):
+        return node | {"anyOf": [*branches, {"type": "null"}]}
     if "type" not in node or "const" in node:
         return {"anyOf": [node, {"type": "null"}]}
-    choices = {"enum": [*node["enum"], None]} if isinstance(node.get("enum"), list) else {}
+    choices = {"enum": [*node["enum"], None]} if part(node, "enum", list) else {}
     return node | {"type": [*_types(node), "null"]} | choices

@@ -115,11 +115,12 @@ def _descend(node: Any, places: Collection[str], path: Place, level: int) -> Ite
 def _children(node: dict, key: str) -> list[tuple[Place, Any]]:
     if key in _SINGLE:
         return [((), node[key])]
-    named = enumerate(_get(node, key, list)) if key in _LISTED else _get(node, key, dict).items()
+    named = enumerate(part(node, key, list)) if key in _LISTED else part(node, key, dict).items()
     return [((str(name),), child) for name, child in named]
 
 
-def _get(node: Any, key: str, kind: type) -> Any:
+def part(node: Any, key: str, kind: type) -> Any:
+    """What a schema holds under a key, or an empty one of its kind."""
     value = node.get(key) if isinstance(node, dict) else None
     return value if isinstance(value, kind) else kind()
 
@@ -189,7 +190,7 @@ def _of_type(path: Place, node: Any, kind: str) -> list[Place]:
 
 def _subset(schema: Any) -> Iterator[Finding]:
     levels = list(nodes(schema, _STRICT))
-    known = {"#", *(f"#/{key}/{name}" for key in _NAMED[1:3] for name in _get(schema, key, dict))}
+    known = {"#", *(f"#/{key}/{name}" for key in _NAMED[1:3] for name in part(schema, key, dict))}
     yield from (finding for path, node, _ in levels for finding in _strict(path, node, known))
     yield from (((), "limits", count) for count in _counts(levels) if count[0] > count[2])
 
@@ -210,14 +211,14 @@ def _strict(path: Place, node: Any, known: set[str]) -> Iterator[Finding]:
     if "format" in node and node["format"] not in FORMATS:
         yield path, "format", (node["format"],)
     kinds = node["type"] if isinstance(node.get("type"), list) else [node.get("type")]
-    strays = (value for value in _get(node, "enum", list) if not any(is_type(value, kind) for kind in kinds))
+    strays = (value for value in part(node, "enum", list) if not any(is_type(value, kind) for kind in kinds))
     yield from ((path, "enum", (value, node["type"])) for value in islice(strays, "type" in node))
 
 
 def _object(path: Place, node: dict) -> Iterator[Finding]:
     properties, required = (
-        _get(node, "properties", dict),
-        {str(name) for name in _get(node, "required", list)},
+        part(node, "properties", dict),
+        {str(name) for name in part(node, "required", list)},
     )
     if node.get("additionalProperties") is not False:
         yield path, "closed", ()
@@ -229,12 +230,12 @@ def _object(path: Place, node: dict) -> Iterator[Finding]:
 
 def _counts(levels: list[tuple[Place, Any, int]]) -> Iterator[tuple[int, str, int]]:
     found = [node for _, node, _ in levels]
-    enums = [_get(node, "enum", list) for node in found]
-    texts = [name for node in found for key in _NAMED[:3] for name in _get(node, key, dict)]
+    enums = [part(node, "enum", list) for node in found]
+    texts = [name for node in found for key in _NAMED[:3] for name in part(node, key, dict)]
     texts += [value for values in enums for value in values]
     texts += [node["const"] for node in found if isinstance(node, dict) and "const" in node]
     yield max(level for _, _, level in levels), "levels of nesting", MAX_LEVELS
-    yield sum(len(_get(node, "properties", dict)) for node in found), "parameters", MAX_PROPERTIES
+    yield sum(len(part(node, "properties", dict)) for node in found), "parameters", MAX_PROPERTIES
     yield sum(map(len, enums)), "enum values", MAX_ENUM
     yield sum(len(str(text)) for text in texts), "characters of names and values", MAX_CHARACTERS
     for values in enums:

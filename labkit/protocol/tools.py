@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from labkit.protocol.errors import BadSchema, BadTool, UnknownTool
-from labkit.protocol.schema import Problem, arguments_model, lint, plain_schema, strict_schema
+from labkit.protocol.schema import arguments_model, lint, plain_schema, strict_schema
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 TOO_ALIKE = 0.5  # share of common three-letter pieces above which two texts can hardly be told apart
@@ -109,11 +109,9 @@ def make_tool(
     for text in _breaches(tool):
         raise BadTool(f"{tool.name}: {text}")
     try:
-        problems = _problems(tool.arguments, tool.strict)
+        _schema_text(tool.arguments, tool.strict)
     except BadSchema as error:
         raise BadTool(f"{tool.name}: {error.message}", hint=error.hint) from None
-    for problem in problems:
-        raise BadTool(f"{tool.name}: {problem.api_message}", hint=problem.repair)
     return tool
 
 
@@ -200,9 +198,7 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         short = re.sub("[^a-zA-Z0-9_-]+", "_", name)[:64]
         if short in safe.values() or not short.strip("_"):
-            raise BadTool(
-                f"no name of its own for {name!r}: {short!r} is taken or empty", hint="Rename the tool."
-            )
+            raise BadTool(f"no name of its own for {name!r}: {short!r} is taken or empty")
         safe[name] = short
     return safe
 
@@ -219,12 +215,10 @@ def _pieces(tool: Tool) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _schema_text(model: type[BaseModel], strict: bool) -> str:
-    return json.dumps(strict_schema(model) if strict else plain_schema(model))
-
-
-@lru_cache(maxsize=1024)
-def _problems(model: type[BaseModel], strict: bool) -> tuple[Problem, ...]:
-    return tuple(lint(json.loads(_schema_text(model, strict)), strict=strict))
+    schema = strict_schema(model) if strict else plain_schema(model)
+    for problem in lint(schema, strict=strict):
+        raise BadSchema(problem.api_message, hint=problem.repair)
+    return json.dumps(schema)
 
 
 def _digest(value: Any) -> str:

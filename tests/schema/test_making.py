@@ -198,6 +198,7 @@ def test_repair_lists_what_changes_in_meaning():
         "url: maxLength 99 is not enforced",
         "url: format 'uri' is not enforced",
         "unit: must be sent, the default is only told",
+        "tags.items: more than one alternative may fit",
         "tags: null means left out",
     ]
 
@@ -217,6 +218,24 @@ def test_repair_lists_what_changes_in_meaning():
 def test_optional_becomes_nullable_in_each_form_of_a_type(optional, nullable):
     fixed, _ = repair({"type": "object", "properties": {"x": optional}})
     assert fixed == tool({"x": nullable})
+
+
+@pytest.mark.parametrize(
+    "loose",
+    [
+        {"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"properties": {"b": {}}}]},
+        {"anyOf": [{"type": "string"}], "oneOf": [{"type": "null"}]},
+        {"anyOf": [{"type": "string"}], "$ref": "#"},
+    ],
+)
+def test_a_schema_is_refused_rather_than_losing_half_of_its_meaning(loose):
+    with pytest.raises(BadSchema):
+        repair(tool({"x": loose}))
+
+
+def test_that_one_alternative_no_longer_excludes_the_other_is_told():
+    union = {"oneOf": [{"type": "string"}, {"type": "integer"}]}
+    assert repair(tool({"x": union}))[1] == ["x: more than one alternative may fit"]
 
 
 @settings(max_examples=300)

@@ -158,6 +158,11 @@ def renamed(name, tool=ORDER, **changes):
         ([ORDER, renamed("query_order", WEATHER)], ["get_order, query_order: the names mean the same"]),
         ([ORDER, renamed("searchOrder", WEATHER)], ["get_order, searchOrder: the names mean the same"]),
         ([ORDER, renamed("track")], ["get_order, track: the texts can hardly be told apart"]),
+        (
+            [ORDER, renamed("track", summary="查询指定订单的物流节点和预计送达时间。")],
+            ["get_order, track: the texts can hardly be told apart"],
+        ),
+        ([ORDER, renamed("refund", summary="把订单的货款退给客户。", use_when="用户要求退款。")], []),
         ([ORDER, renamed("cancel_order", WEATHER)], []),
         ([ORDER, WEATHER], []),
     ],
