@@ -1,9 +1,9 @@
-"""The house stands as it is drawn: who may import whom, and how large a file, a function and the whole may be."""
+"""The house stands as the README draws it: who may import whom, and how large each part may be."""
 
 import ast
+import re
 import subprocess
 import sys
-from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -12,13 +12,6 @@ import pytest
 import labkit
 
 ROOT = Path(labkit.__file__).parent
-ORDER = """
-    protocol/errors protocol/messages files protocol/strict protocol/arguments protocol/schema protocol/tools protocol/families
-    protocol/tokens protocol/chat protocol/responses
-    service/decide service/checks/* service/* service/brains/* connect wire_check
-    control/context control/choice control/candidates
-    execution/* runtime/* runtime shop/* measure/* classroom/* cli
-""".split()
 CORE = ("protocol", "control", "execution", "runtime")
 HEAVY = ("openai", "matplotlib", "ipywidgets", "opentelemetry", "uvicorn", "jupyterlab", "nbclient", "numpy")
 MAY_IMPORT_LATE = {"cli": "start-up time", "service/brains/local": "an extra of 100 MB"}
@@ -36,9 +29,15 @@ def tree(name: str) -> ast.Module:
     return ast.parse(FILES[name].read_text(encoding="utf-8"))
 
 
-def place(name: str) -> int:
-    exact = [place for place, pattern in enumerate(ORDER) if pattern == name]
-    return (exact or [place for place, pattern in enumerate(ORDER) if fnmatch(name, pattern)] or [-1])[-1]
+@cache
+def order() -> list[str]:
+    """The modules in the order of the list in the README."""
+    house, folder = (ROOT.parent / "README.md").read_text(encoding="utf-8").split("## The house")[1], ""
+    found = []
+    for indent, name in re.findall(r"^ {4}( *)([\w/]+(?:\.py|/)) ", house, re.MULTILINE):
+        folder = name if name.endswith("/") else folder if indent else ""
+        found += [] if name.endswith("/") else [folder + name.removesuffix(".py")]
+    return found
 
 
 @cache
@@ -49,28 +48,22 @@ def imported(name: str) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("labkit"):
             path = node.module.replace(".", "/").removeprefix("labkit").lstrip("/")
             inside = {f"{path}/{alias.name}".lstrip("/") for alias in node.names}
-            found |= (inside & set(FILES)) or ({path} & set(FILES))
+            folder = {other for other in FILES if other.startswith(f"{path}/")}
+            found |= (inside & set(FILES)) or ({path} & set(FILES)) or folder
         if isinstance(node, ast.Import):
-            found |= {alias.name.replace(".", "/").removeprefix("labkit/") for alias in node.names} & set(
-                FILES
-            )
+            names = {alias.name.replace(".", "/").removeprefix("labkit/") for alias in node.names}
+            found |= names & set(FILES)
     return found
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_module_has_a_place_and_imports_only_from_above(name):
-    assert place(name) >= 0, f"{name} has no place in the list"
-    assert [other for other in imported(name) if place(other) > place(name)] == []
+def test_the_readme_lists_every_module_once():
+    assert sorted(order()) == sorted(FILES)
 
 
-def test_no_two_modules_import_each_other_round_about():
-    def below(name: str, path: tuple[str, ...]) -> None:
-        assert name not in path, " -> ".join((*path, name))
-        for other in imported(name):
-            below(other, (*path, name))
-
-    for name in FILES:
-        below(name, ())
+@pytest.mark.parametrize("name", order())
+def test_a_module_imports_only_from_above(name):
+    above = order()[: order().index(name)]
+    assert imported(name) - set(above) == set()
 
 
 @pytest.mark.parametrize("name", sorted(set(FILES) - set(MAY_IMPORT_LATE)))
