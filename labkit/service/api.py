@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from traceback import extract_tb
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -24,11 +25,11 @@ from labkit.service.checks import (
     model_error,
 )
 from labkit.service.decide import Ask, Brain, Decision, ask_of, chat_form
-from labkit.service.door import CHAT, Headers, Refused, Request, Seen, attempt, check_door, parse
-from labkit.service.faults import Fault
+from labkit.service.door import CHAT, Refused, Seen, attempt_of, check_door, parse
+from labkit.service.faults import Fault, troubled
 from labkit.service.obey import broken_rule
-from labkit.service.replies import Json, Settled, Stamp, as_json, chunks, completion, digest, padded, settle
-from labkit.service.response_items import events, response
+from labkit.service.replies import Json, Settled, Stamp, as_json, chunk_lines, completion, digest, settle
+from labkit.service.response_items import event_lines, response
 
 START = 1_796_000_000.0
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
@@ -43,10 +44,6 @@ ALWAYS = [
     (b"x-ratelimit-remaining-requests", b"%d" % (REQUESTS_PER_MINUTE - 1)),
     (b"x-ratelimit-reset-requests", b"%dms" % (60_000 // REQUESTS_PER_MINUTE)),
 ]
-
-
-class ConnectionCut(Exception):
-    """Raised by the body of an answer where the planned fault breaks the connection."""
 
 
 class VirtualClock:
@@ -112,27 +109,26 @@ class Service:
 
     def handle(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
         """Answer one HTTP request; `headers` are asked for names in lower case."""
-        came = Request(next(self.numbers), method, path.removeprefix("/v1"), headers, raw, parse(raw))
-        error = None
+        number, body, error, where = next(self.numbers), parse(raw), None, path.removeprefix("/v1")
         try:
-            check_door(came, self.require_key)
-            answer = self._models(came) if method == "GET" else self._turn(came)
+            key = (headers.get("authorization") or "") if self.require_key else None
+            check_door(method, where, body, key)
+            answer = self._models(number, where) if method == "GET" else self._turn(number, where, body, raw)
         except Refused as refused:
             error, extra = refused.error, refused.headers.items()
             own = [JSON, *((name.encode(), value.encode()) for name, value in extra)]
-            answer = Answer(error.status, self._headers(came.number, own), as_json(error.body()))
-        seen = (came.number, path, came.body, Headers(headers), attempt(headers), answer.status, error)
-        self.seen.append(Seen(*seen))
+            answer = Answer(error.status, self._headers(number, own), as_json(error.body()))
+        self.seen.append(Seen(number, path, body, headers, attempt_of(headers), answer.status, error))
         return answer
 
-    def _turn(self, came: Request) -> Answer:
-        form, items, tokens = self._accept(came)
-        body, fault = came.body, self.faults.get(came.number, NO_FAULT)
+    def _turn(self, number: int, path: str, body: Json, raw: bytes) -> Answer:
+        form, items, tokens = self._accept(path, body, raw)
+        fault = self.faults.get(number, NO_FAULT)
         if fault.error:
             message = fault.error.message.replace("{model}", body["model"])
             raise Refused(replace(fault.error, message=message), fault.headers)
         model = family(body["model"])
-        stamp = Stamp(self.seed, came.number, int(self.clock()), model, self.context.vendor.name)
+        stamp = Stamp(self.seed, number, int(self.clock()), model, self.context.vendor.name)
         settled, usage = self._decide(form, body, stamp, tokens)
         if items is None:
             return self._reply(completion(stamp, settled, usage), body, stamp, fault, tokens)
@@ -141,51 +137,44 @@ class Service:
             self._store(whole, items)
         return self._reply(whole, body, stamp, fault, tokens)
 
-    def _accept(self, came: Request) -> tuple[Json, list[Json] | None, int]:
+    def _accept(self, path: str, body: Json, raw: bytes) -> tuple[Json, list[Json] | None, int]:
         """The request in Chat form, the items of a Responses request, and its tokens; or `Refused`."""
-        if came.raw in self.accepted:
-            return came.body, None, self.accepted[came.raw]
-        chat = came.path == CHAT
-        if error := (check_chat if chat else check_responses)(came.body, self.context):
+        chat = path == CHAT
+        if chat and raw in self.accepted:
+            return body, None, self.accepted[raw]
+        if error := (check_chat if chat else check_responses)(body, self.context):
             raise Refused(error)
-        items = None if chat else self._items(came.body)
-        form = came.body if chat else chat_form(came.body, items)
-        model = family(came.body["model"])
+        items = None if chat else self._items(body)
+        form, model = body if chat else chat_form(body, items), family(body["model"])
         tokens = count_request(form, model).total
         if error := context_length_error(form, model, tokens):
             raise Refused(error)
-        if chat and len(came.raw) < WORTH_KEEPING:
+        if chat and len(raw) < WORTH_KEEPING:
             self.accepted = {} if len(self.accepted) > KEPT else self.accepted
-            self.accepted[came.raw] = tokens
+            self.accepted[raw] = tokens
         return form, items, tokens
 
     def _decide(self, form: Json, body: Json, stamp: Stamp, tokens: int) -> tuple[list[Settled], Usage]:
-        parallel, turn = self.context.vendor.parallel_default, self.answered
-        settled, output, thought, spent = [], 0, 0, None
+        parallel, settled, output, thought = self.context.vendor.parallel_default, [], 0, 0
         for choice in range(form.get("n") or 1):
-            ask = ask_of(form, turn=turn, choice=choice, parallel=parallel, raw=body)
+            ask = ask_of(form, turn=self.answered, choice=choice, parallel=parallel, raw=body)
             decision = self._ask(ask)
             settled.append(one := settle(decision, ask, stamp))
-            output, thought, spent = (
-                output + one.tokens,
-                thought + one.reasoning_tokens,
-                spent or decision.usage,
-            )
+            output, thought = output + one.tokens, thought + one.reasoning_tokens
         self.answered += 1
         cached, written = self.cache.read(form, stamp.family, tokens, self.clock())
-        return settled, spent or Usage(tokens, output, cached, written, thought)
+        return settled, decision.usage or Usage(tokens, output, cached, written, thought)
 
     def _ask(self, ask: Ask) -> Decision:
         try:
             decision = self.brain(ask)
-            if isinstance(decision, Decision):
-                said = broken_rule(ask, decision)
-            else:
-                said = f"it answered {type(decision).__name__}, not a Decision"
+            odd = f"it answered {type(decision).__name__}, not a Decision"
+            said = broken_rule(ask, decision) if isinstance(decision, Decision) else odd
         except LabError as error:
             raise Refused(WireError(str(error), None, error.kind, 500, "server_error"), NO_RETRY) from error
         except Exception as error:
-            said = f"it raised {type(error).__name__}: {error}"
+            place = extract_tb(error.__traceback__)[-1]
+            said = f"it raised {type(error).__name__}: {error} (line {place.lineno} of {place.name})"
         if said:
             message = f"The brain behind this offline service broke a rule that the API keeps: {said}."
             raise Refused(WireError(message, None, "brain_error", 500, "server_error"), NO_RETRY)
@@ -201,8 +190,8 @@ class Service:
         if len(self.stored) > STORED:
             self.stored.pop(next(iter(self.stored)))
 
-    def _models(self, came: Request) -> Answer:
-        wanted, owner = unquote(came.path[len("/models/") :]), self.context.vendor.name
+    def _models(self, number: int, path: str) -> Answer:
+        wanted, owner = unquote(path[len("/models/") :]), self.context.vendor.name
         known = family(wanted)
         if wanted and (known is None or known.vendor != owner):
             raise Refused(model_error(wanted))
@@ -210,19 +199,18 @@ class Service:
         names = [name for name, one in FAMILIES.items() if one.vendor == owner]
         listed = {"object": "list", "data": [{"id": name, **about} for name in names]}
         body = as_json({"id": wanted, **about} if wanted else listed)
-        return Answer(200, self._headers(came.number, [JSON]), body)
+        return Answer(200, self._headers(number, [JSON]), body)
 
     def _reply(self, whole: Json, body: Json, stamp: Stamp, fault: Fault, tokens: int) -> Answer:
         if not body.get("stream"):
             headers = self._headers(stamp.number, [JSON], fault.wait, tokens)
             lost = fault.lost or fault.cut_after is not None
             return Answer(200, headers, as_json(whole), fault.wait, lost)
-        options = body.get("stream_options") or {}
-        pad = options.get("include_obfuscation") is not False
-        chat = "choices" in whole
-        parts = _chat_lines(whole, stamp, options, pad) if chat else _event_lines(whole, stamp, pad)
+        parts = (chunk_lines if "choices" in whole else event_lines)(
+            whole, stamp, body.get("stream_options") or {}
+        )
         headers = self._headers(stamp.number, [STREAM], fault.wait, tokens)
-        return Answer(200, headers, _troubled(parts, fault), fault.wait, fault.lost)
+        return Answer(200, headers, troubled(parts, fault), fault.wait, fault.lost)
 
     def _headers(
         self, number: int, own: list[tuple[bytes, bytes]], wait: float = 0.0, tokens: int = 0
@@ -235,25 +223,3 @@ class Service:
             (b"x-ratelimit-remaining-tokens", b"%d" % max(TOKENS_PER_MINUTE - tokens, 0)),
             (b"x-ratelimit-reset-tokens", b"%dms" % (60_000 * tokens // TOKENS_PER_MINUTE)),
         ]
-
-
-def _chat_lines(whole: Json, stamp: Stamp, options: Json, pad: bool) -> Iterator[bytes]:
-    for position, chunk in enumerate(chunks(whole, stamp, options)):
-        yield b"data: " + (padded(chunk, stamp, position) if pad else as_json(chunk)) + b"\n\n"
-    yield b"data: [DONE]\n\n"
-
-
-def _event_lines(whole: Json, stamp: Stamp, pad: bool) -> Iterator[bytes]:
-    for number, event in enumerate(events(whole)):
-        event = {**event, "sequence_number": number}
-        data = padded(event, stamp, number) if pad and "delta" in event else as_json(event)
-        yield b"event: " + event["type"].encode() + b"\ndata: " + data + b"\n\n"
-
-
-def _troubled(parts: Iterator[bytes], fault: Fault) -> Iterator[bytes | float]:
-    for position, part in enumerate(parts):
-        if position == fault.cut_after:
-            raise ConnectionCut
-        if position and fault.every:
-            yield fault.every
-        yield part

@@ -1,7 +1,7 @@
-"""What happens at the door, before any rule: route, JSON, key; and what is remembered of who came in."""
+"""What happens at the door, before any rule: path, JSON, key; and what is remembered of who came in."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
@@ -32,72 +32,65 @@ class Refused(Exception):
         self.error, self.headers = error, headers or {}
 
 
-class Request(NamedTuple):
-    """One HTTP request; `path` without `/v1`, `body` None when it is no JSON object."""
-
-    number: int
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    raw: bytes
-    body: dict[str, Any] | None
-
-
 class Seen(NamedTuple):
     """A request as it came in and how it was answered; `attempt` is 1, then the SDK's retries."""
 
     number: int
     path: str
     body: dict[str, Any] | None
-    headers: Mapping[str, str]
+    came: Mapping[str, str]
     attempt: int
     status: int
     error: WireError | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that came, names in lower case, the key masked."""
+        named = {name.lower(): value for name, value in self.came.items()}
+        shown = {"authorization": "Bearer " + masked(named.get("authorization", "")[7:])}
+        return named | shown if "authorization" in named else named
 
     def __repr__(self) -> str:
         said = f" {self.error.code or self.error.type}" if self.error else ""
         return f"<request {self.number}: {self.path}, attempt {self.attempt} -> {self.status}{said}>"
 
 
-class Headers(Mapping[str, str]):
-    """Headers of a request, the key masked.
-
-    >>> Headers({"authorization": "Bearer sk-proj-0123456789abcdef"})["authorization"]
-    'Bearer sk-proj-**********cdef'
-    """
-
-    def __init__(self, came: Mapping[str, str]):
-        self.came = came
-
-    def __getitem__(self, name: str) -> str:
-        value = self.came[name]
-        return "Bearer " + masked(value.partition(" ")[2]) if name.lower() == "authorization" else value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.came)
-
-    def __len__(self) -> int:
-        return len(self.came)
-
-
-def attempt(headers: Mapping[str, str]) -> int:
+def attempt_of(headers: Mapping[str, str]) -> int:
     """Which try this is, by the SDK's own count (openai-wire §6.3)."""
     count = headers.get("x-stainless-retry-count") or "0"
-    return int(count) + 1 if count.isascii() and count.isdigit() and len(count) < 5 else 1
+    return int(count) + 1 if count in "0123456789" else 1
 
 
-def check_door(came: Request, require_key: bool) -> None:
-    """Raise `Refused` unless path and method lead somewhere, in JSON, with a key if one is needed."""
-    wanted = "POST" if came.path in (CHAT, RESPONSES) else "GET" if came.path.startswith("/models") else None
+def check_door(method: str, path: str, body: Any, key: str | None) -> None:
+    """Raise `Refused` unless method and path lead somewhere, in JSON, with a key (None: none is needed)."""
+    wanted = "POST" if path in (CHAT, RESPONSES) else "GET" if path.startswith("/models") else None
     if wanted is None:
-        raise Refused(WireError(f"Invalid URL ({came.method} /v1{came.path})", status=404))
-    if came.method != wanted:
-        said = f"Not allowed to {came.method} on /v1{came.path}."
+        raise Refused(WireError(f"Invalid URL ({method} /v1{path})", status=404))
+    if method != wanted:
+        said = f"Not allowed to {method} on /v1{path}."
         raise Refused(WireError(said, None, "method_not_supported", 405))
-    if wanted == "POST" and came.body is None:
+    if wanted == "POST" and body is None:
         raise Refused(WireError(NOT_JSON))
-    if require_key:
-        _check_key(came.headers.get("authorization") or "")
+    if key is not None:
+        check_key(key)
+
+
+def check_key(header: str) -> None:
+    """Raise `Refused` unless an Authorization header holds a key that begins as keys do."""
+    scheme, _, key = header.partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise Refused(WireError(NO_KEY, status=401))
+    if not key.startswith("sk-"):
+        raise Refused(WireError(WRONG_KEY.format(masked(key)), None, "invalid_api_key", 401))
+
+
+def masked(key: str) -> str:
+    """A key as the API shows it.
+
+    >>> masked("sk-proj-0123456789abcdef")
+    'sk-proj-************cdef'
+    """
+    return f"{key[:8]}{'*' * (len(key) - 12)}{key[-4:]}" if len(key) > 12 else "*" * len(key)
 
 
 def parse(raw: bytes) -> dict[str, Any] | None:
@@ -117,15 +110,3 @@ def _parse_surrogates(raw: bytes) -> Any:
         return json.loads(raw, parse_constant=refuse)
     except (ValueError, RecursionError):
         return None
-
-
-def _check_key(header: str) -> None:
-    scheme, _, key = header.partition(" ")
-    if scheme.lower() != "bearer" or not key.strip():
-        raise Refused(WireError(NO_KEY, status=401))
-    if not key.startswith("sk-"):
-        raise Refused(WireError(WRONG_KEY.format(masked(key)), None, "invalid_api_key", 401))
-
-
-def masked(key: str) -> str:
-    return f"{key[:8]}{'*' * (len(key) - 12)}{key[-4:]}" if len(key) > 12 else "*" * len(key)

@@ -1,5 +1,6 @@
 """Planned trouble: which request meets which fault; counted from 1, the SDK's retries included."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from labkit.protocol.errors import WireError
@@ -14,7 +15,11 @@ QUOTA = (
     "this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."
 )
 SORRY = "The server had an error while processing your request. Sorry about that!"
-OVERLOADED = "The engine is currently overloaded, please try again later"
+BUSY = "The engine is currently overloaded, please try again later"
+
+
+class ConnectionCut(Exception):
+    """Raised by the body of an answer where the planned fault breaks the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,7 @@ def throttle(at: int = 1, *, retry_after: float = 2) -> Fault:
     """
     wait = round(1000 * retry_after)
     headers = {"retry-after": str(max(1, -(-wait // 1000))), "retry-after-ms": str(wait)}
-    said = f"{wait}ms" if wait < 1000 else f"{wait / 1000:g}s"
-    message = RATE.replace("{wait}", said)
+    message = RATE.replace("{wait}", f"{wait}ms" if wait < 1000 else f"{wait / 1000:g}s")
     return Fault(at, WireError(message, None, "rate_limit_exceeded", 429, "tokens"), headers)
 
 
@@ -57,7 +61,7 @@ def server_error(at: int = 1) -> Fault:
 
 
 def overloaded(at: int = 1) -> Fault:
-    return Fault(at, WireError(OVERLOADED, None, "server_is_overloaded", 503, "service_unavailable_error"))
+    return Fault(at, WireError(BUSY, None, "server_is_overloaded", 503, "service_unavailable_error"))
 
 
 def slow(at: int = 1, seconds: float = 1.0, *, every: float = 0.0) -> Fault:
@@ -70,3 +74,13 @@ def cut_stream(at: int = 1, after_chunks: int = 2) -> Fault:
 
 def lost_reply(at: int = 1) -> Fault:
     return Fault(at, lost=True)
+
+
+def troubled(parts: Iterator[bytes], fault: Fault) -> Iterator[bytes | float]:
+    """The chunks of a stream with its waits among them, up to where it is cut."""
+    for position, part in enumerate(parts):
+        if position == fault.cut_after:
+            raise ConnectionCut
+        if position and fault.every:
+            yield fault.every
+        yield part

@@ -10,15 +10,9 @@ from typing import Any
 from labkit.protocol.messages import ToolCall
 from labkit.service.decide import Ask, Decision, ToolSpec
 
-TYPES = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "null": type(None),
-}
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
+TYPES |= {"boolean": bool, "null": type(None)}
+Json = dict[str, Any]
 
 
 def broken_rule(ask: Ask, decision: Decision) -> str | None:
@@ -29,42 +23,37 @@ def broken_rule(ask: Ask, decision: Decision) -> str | None:
     """
     calls = decision.calls
     if not calls:
-        ended = (
-            decision.refusal is not None
-            or decision.finish in ("length", "content_filter")
-            or not ask.callable
-        )
-        return (
-            None if ask.mode != "required" or ended else "it calls no tool although tool_choice requires one"
-        )
+        ended = decision.refusal is not None or decision.finish in ("length", "content_filter")
+        forced = ask.mode == "required" and not ended
+        return "it calls no tool although tool_choice requires one" if forced else None
     if ask.mode == "none":
         return f"it calls {calls[0].name!r} although tool_choice is none or there are no tools"
     if len(calls) > 1 and not ask.parallel:
         return f"it makes {len(calls)} calls at once although parallel calls are off or one function is named"
-    callable_ = {tool.name: tool for tool in ask.callable}
-    return next((said for call in calls if (said := _broken_call(call, callable_))), None)
+    offered = {tool.name: tool for tool in ask.callable}
+    return next((said for call in calls if (said := _broken_call(call, offered))), None)
 
 
-def _broken_call(call: ToolCall, callable_: dict[str, ToolSpec]) -> str | None:
+def _broken_call(call: ToolCall, offered: dict[str, ToolSpec]) -> str | None:
     if not isinstance(call.arguments, str):
         return f"the arguments of {call.name!r} are no JSON string but {type(call.arguments).__name__}"
-    tool = callable_.get(call.name)
-    if tool is None:
-        return f"it calls {call.name!r}, but only {', '.join(map(repr, callable_))} may be called"
-    if not tool.strict:
+    if call.name not in offered:
+        return f"it calls {call.name!r}, but only {', '.join(map(repr, offered))} may be called"
+    if not offered[call.name].strict:
         return None
+    schema = offered[call.name].parameters
     try:
-        misfit = next(misfits(json.loads(call.arguments), tool.parameters, tool.parameters), None)
+        misfit = next(misfits(json.loads(call.arguments), schema, schema), None)
     except (ValueError, RecursionError):
         misfit = "they are not JSON"
     return misfit and f"the arguments of strict tool {call.name!r} do not fit its schema: {misfit}"
 
 
-def misfits(value: Any, schema: Any, root: dict[str, Any], path: str = "arguments") -> Iterator[str]:
+def misfits(value: Any, schema: Any, root: Json, path: str = "arguments") -> Iterator[str]:
     """Where a value leaves the strict subset's schema (types, keys, enums, unions, references).
 
     >>> list(misfits({"n": "1"}, {"type": "object", "properties": {"n": {"type": "integer"}}}, {}))
-    ['arguments.n is a string, not integer']
+    ['arguments.n is of type string, not integer']
     """
     if not isinstance(schema, dict):
         return
@@ -73,14 +62,13 @@ def misfits(value: Any, schema: Any, root: dict[str, Any], path: str = "argument
     branches = schema.get("anyOf")
     if branches and all(next(misfits(value, branch, root, path), None) for branch in branches):
         yield f"{path} fits no branch of its union"
-    if "enum" in schema and value not in schema["enum"]:
-        yield f"{path} is {value!r}, not one of {schema['enum']}"
-    if "const" in schema and value != schema["const"]:
-        yield f"{path} is {value!r}, not {schema['const']!r}"
+    if value not in schema.get("enum", [schema.get("const", value)]):
+        yield f"{path} is {value!r}, not one of {schema.get('enum', [schema.get('const')])}"
     kinds = schema.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if kinds and not any(_is(value, kind) for kind in kinds):
-        yield f"{path} is a {_kind(value)}, not {' or '.join(kinds)}"
+        kind = next(kind for kind in TYPES if _is(value, kind))
+        yield f"{path} is of type {kind}, not {' or '.join(kinds)}"
     elif isinstance(value, list):
         for position, item in enumerate(value):
             yield from misfits(item, schema.get("items"), root, f"{path}[{position}]")
@@ -88,9 +76,7 @@ def misfits(value: Any, schema: Any, root: dict[str, Any], path: str = "argument
         yield from _wrong_keys(value, schema, root, path)
 
 
-def _wrong_keys(
-    value: dict[str, Any], schema: dict[str, Any], root: dict[str, Any], path: str
-) -> Iterator[str]:
+def _wrong_keys(value: Json, schema: Json, root: Json, path: str) -> Iterator[str]:
     properties = schema.get("properties", {})
     yield from (f"{path}.{key} is missing" for key in schema.get("required", ()) if key not in value)
     for key, inner in value.items():
@@ -104,12 +90,7 @@ def _is(value: Any, kind: str) -> bool:
     return isinstance(value, TYPES.get(kind, object)) and (kind == "boolean" or not isinstance(value, bool))
 
 
-def _kind(value: Any) -> str:
-    return next(kind for kind in TYPES if _is(value, kind))
-
-
-def _target(reference: str, root: dict[str, Any]) -> Any:
-    target: Any = root
+def _target(reference: str, root: Any) -> Any:
     for step in reference.split("/")[1:]:
-        target = target.get(step) if isinstance(target, dict) else None
-    return target
+        root = root.get(step) if isinstance(root, dict) else None
+    return root

@@ -170,20 +170,26 @@ def fragments(text: str | None) -> list[str]:
     return FRAGMENT.findall(text or "")
 
 
-def chunks(whole: Json, stamp: Stamp, options: Json) -> Iterator[Json]:
-    """The chunks of a completion in the order of the recordings; several choices take turns."""
+def chunk_lines(whole: Json, stamp: Stamp, options: Json) -> Iterator[bytes]:
+    """The stream of a completion, in the order of the recordings; several choices take turns."""
+    for position, chunk in enumerate(_chunks(whole, stamp, options)):
+        yield b"data: " + padded(chunk, stamp, position, options) + b"\n\n"
+    yield b"data: [DONE]\n\n"
+
+
+def _chunks(whole: Json, stamp: Stamp, options: Json) -> Iterator[Json]:
     head = {key: value for key, value in whole.items() if key not in ("choices", "usage")}
     head["object"] = "chat.completion.chunk"
-    rest = {"usage": None} if options.get("include_usage") else {}
-    turns = [_turns(choice) for choice in whole["choices"]]
-    for turn in zip_longest(*turns, fillvalue=()):
+    asked = options.get("include_usage")
+    rest = {"usage": None} if asked else {}
+    for turn in zip_longest(*map(_turns, whole["choices"]), fillvalue=()):
         for choice, deltas in zip(whole["choices"], turn, strict=True):
             for delta in deltas:
                 end = None if delta else choice["finish_reason"]
                 part = {"index": choice["index"], "delta": delta, "finish_reason": end}
                 part |= {} if stamp.family.reasoning else {"logprobs": None}
                 yield {**head, "choices": [part], **rest}
-    if options.get("include_usage"):
+    if asked:
         yield {**head, "choices": [], "usage": whole["usage"]}
 
 
@@ -220,8 +226,10 @@ def as_json(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def padded(event: Json, stamp: Stamp, position: int) -> bytes:
-    """A chunk as JSON, with `obfuscation` up to one byte more than a multiple of 16, as recorded."""
+def padded(event: Json, stamp: Stamp, position: int, options: Json) -> bytes:
+    """An event as JSON, with `obfuscation` up to one byte more than a multiple of 16, as recorded."""
+    if options.get("include_obfuscation") is False:
+        return as_json(event)
     bare = as_json({**event, "obfuscation": ""})
     padding = digest((1 - len(bare)) % 16, f"{stamp.seed}/{stamp.number}/{position}")
     return bare[:-2] + padding.encode() + b'"}'

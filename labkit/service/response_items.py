@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from labkit.protocol.messages import ToolCall, Usage
-from labkit.service.replies import Json, Settled, Stamp, fragments
+from labkit.service.replies import Json, Settled, Stamp, as_json, fragments, padded
 
 ECHOED = json.loads("""{
   "background": false, "instructions": null, "max_output_tokens": null, "max_tool_calls": null,
@@ -72,8 +72,15 @@ def _usage(usage: Usage, stamp: Stamp) -> Json:
     }
 
 
-def events(whole: Json) -> Iterator[Json]:
+def event_lines(whole: Json, stamp: Stamp, options: Json) -> Iterator[bytes]:
     """The stream of a response: created, in progress, each item added, filled and done, and the whole."""
+    for number, event in enumerate(_events(whole)):
+        event = {**event, "sequence_number": number}
+        data = padded(event, stamp, number, options) if "delta" in event else as_json(event)
+        yield b"event: " + event["type"].encode() + b"\ndata: " + data + b"\n\n"
+
+
+def _events(whole: Json) -> Iterator[Json]:
     opened = {**whole, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     yield {"type": "response.created", "response": opened}
     yield {"type": "response.in_progress", "response": opened}

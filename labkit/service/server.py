@@ -10,12 +10,15 @@ from typing import Any
 import uvicorn
 
 from labkit.protocol.errors import BadSetup, WireError
-from labkit.service.api import Answer, ConnectionCut, Service
+from labkit.service.api import JSON, Answer, Service
+from labkit.service.faults import ConnectionCut
 from labkit.service.replies import as_json
 
 BODY_LIMIT, BODY_SECONDS, SLICE = 8_000_000, 20.0, 0.05
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
+LATE = WireError("The body of the request did not arrive in time.", status=408)
+QUIET = {"log_config": None, "log_level": "critical", "access_log": False, "server_header": False}
+Event = dict[str, Any]
+Send, Receive = Callable[[Event], Awaitable[None]], Callable[[], Awaitable[Event]]
 
 
 class Application:
@@ -24,70 +27,60 @@ class Application:
     def __init__(self, service: Service, limit: int = BODY_LIMIT):
         self.service, self.limit, self.stopping = service, limit, threading.Event()
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 raw = await self._body(receive)
         except TimeoutError:
-            return await _refuse(
-                send, WireError("The body of the request did not arrive in time.", status=408)
-            )
-        if raw is None:
-            said = f"Maximum content size limit ({self.limit}) exceeded"
-            return await _refuse(send, WireError(said, status=413))
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        answer = self.service.handle(scope["method"], scope["path"], headers, raw)
-        if answer.wait:
-            await self._pause(answer.wait)
-        await self._send(answer, send)
+            raw = LATE
+        if isinstance(raw, WireError):
+            headers = [JSON, (b"connection", b"close")]
+            await self._send(Answer(raw.status, headers, as_json(raw.body())), send)
+        elif raw is not None:
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            await self._send(self.service.handle(scope["method"], scope["path"], headers, raw), send)
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        message = await receive()
-        if not message.get("more_body"):
-            body = message.get("body", b"")
-            return body if len(body) <= self.limit else None
-        parts = [message["body"]]
-        while message.get("more_body"):
+    async def _body(self, receive: Receive) -> bytes | WireError | None:
+        """The whole body, or why not; None when the client has gone."""
+        parts, size, more = [], 0, True
+        while more:
             message = await receive()
-            parts.append(message.get("body", b""))
-            if sum(map(len, parts)) > self.limit:
+            if message["type"] == "http.disconnect":
                 return None
+            part, more = message.get("body", b""), message.get("more_body", False)
+            size += len(part)
+            if size > self.limit:
+                return WireError(f"Maximum content size limit ({self.limit}) exceeded", status=413)
+            parts.append(part)
         return b"".join(parts)
-
-    async def _pause(self, seconds: float) -> None:
-        while seconds > 0 and not self.stopping.is_set():
-            await asyncio.to_thread(self.service.sleep, min(seconds, SLICE))
-            seconds -= SLICE
 
     async def _send(self, answer: Answer, send: Send) -> None:
         """A lost or cut answer returns unfinished, and the server closes the connection."""
+        await self._pause(answer.wait)
         whole = isinstance(answer.body, bytes)
-        length = [(b"content-length", str(len(answer.body)).encode())] if whole else []
-        headers = answer.headers + length
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        if answer.lost:
-            return
-        if whole:
-            return await send({"type": "http.response.body", "body": answer.body})
+        length = [(b"content-length", b"%d" % len(answer.body))] if whole else []
+        start = {"type": "http.response.start", "status": answer.status, "headers": answer.headers + length}
+        await send(start)
+        if not answer.lost and (whole or await self._stream(answer.body, send)):
+            await send({"type": "http.response.body", "body": answer.body if whole else b""})
+
+    async def _stream(self, parts: Iterator[bytes | float], send: Send) -> bool:
         try:
-            for part in answer.body:
+            for part in parts:
                 if self.stopping.is_set():
-                    return
+                    return False
                 if isinstance(part, bytes):
                     await send({"type": "http.response.body", "body": part, "more_body": True})
                 else:
                     await self._pause(part)
         except ConnectionCut:
-            return
-        await send({"type": "http.response.body", "body": b""})
+            return False
+        return True
 
-
-async def _refuse(send: Send, error: WireError) -> None:
-    body = as_json(error.body())
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    async def _pause(self, seconds: float) -> None:
+        while seconds > 0 and not self.stopping.is_set():
+            await asyncio.to_thread(self.service.sleep, min(seconds, SLICE))
+            seconds -= SLICE
 
 
 class _Server(uvicorn.Server):
@@ -99,22 +92,13 @@ class _Server(uvicorn.Server):
 def _prepare(service: Service, host: str, port: int, limit: int) -> tuple[_Server, socket.socket, str]:
     try:
         bound = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         hint = "Take another one with --port, or 0 for any free port."
-        raise BadSetup(f"cannot listen on {host}, port {port} ({error.strerror})", hint=hint) from None
-    config = uvicorn.Config(
-        Application(service, limit),
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
+        raise BadSetup(f"cannot listen on {host}, port {port} ({error})", hint=hint) from None
+    wire = {"http": "httptools", "ws": "none", "lifespan": "off", "timeout_graceful_shutdown": 1}
     shown = f"[{host}]" if ":" in host else host
-    return _Server(config), bound, f"http://{shown}:{bound.getsockname()[1]}/v1"
+    url = f"http://{shown}:{bound.getsockname()[1]}/v1"
+    return _Server(uvicorn.Config(Application(service, limit), **wire, **QUIET)), bound, url
 
 
 def serve(
@@ -127,13 +111,12 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C; `ready` is told the base URL. Raises `BadSetup` when the port is taken."""
     server, bound, url = _prepare(service, host, port, limit)
-    try:
-        ready(url)
-        server.run(sockets=[bound])
-    except KeyboardInterrupt:
-        return
-    finally:
-        bound.close()
+    with bound:
+        try:
+            ready(url)
+            server.run(sockets=[bound])
+        except KeyboardInterrupt:
+            return
 
 
 @contextmanager

@@ -5,93 +5,82 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
 import httpx2
 
-from labkit.service.api import Answer, ConnectionCut, Service
+from labkit.service.api import Answer, Service
+from labkit.service.faults import ConnectionCut
 
 CUT = "peer closed connection without sending complete message body (incomplete chunked read)"
 LOST = "Server disconnected without sending a response."
 
 
-class _Body(httpx2.SyncByteStream):
+class _Body(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """The chunks of an answer, each given when it is asked for, with the waits between them."""
+
     def __init__(self, parts: Iterable[bytes | float], pause: Callable[[float], None]):
         self.parts, self.pause = parts, pause
+
+    def _next(self) -> Iterator[bytes | float]:
+        try:
+            yield from self.parts
+        except ConnectionCut:
+            raise httpx2.RemoteProtocolError(CUT) from None
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
-            for part in self.parts:
-                if isinstance(part, bytes):
-                    yield part
-                else:
-                    self.pause(part)
-        except ConnectionCut:
-            raise httpx2.RemoteProtocolError(CUT) from None
-
-
-class _AsyncBody(httpx2.AsyncByteStream):
-    def __init__(self, parts: Iterable[bytes | float], pause: Callable[[float], None]):
-        self.parts, self.pause = parts, pause
+        for part in self._next():
+            if isinstance(part, bytes):
+                yield part
+            else:
+                self.pause(part)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            for part in self.parts:
-                if isinstance(part, bytes):
-                    yield part
-                else:
-                    await asyncio.to_thread(self.pause, part)
-        except ConnectionCut:
-            raise httpx2.RemoteProtocolError(CUT) from None
+        for part in self._next():
+            if isinstance(part, bytes):
+                yield part
+            else:
+                await asyncio.to_thread(self.pause, part)
 
 
-def _pause(service: Service, request: httpx2.Request) -> Callable[[float], None]:
-    limit = request.extensions.get("timeout", {}).get("read")
+class Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+    """`httpx2.Client(transport=Transport(service))`, or `AsyncClient`: the SDK talks to it in this process.
 
-    def pause(seconds: float) -> None:
-        if limit is not None and seconds > limit:
-            service.sleep(limit)
-            raise httpx2.ReadTimeout("The read operation timed out")
-        service.sleep(seconds)
-
-    return pause
-
-
-def _answer(service: Service, request: httpx2.Request, raw: bytes) -> Answer:
-    return service.handle(request.method, request.url.path, request.headers, raw)
-
-
-def _response(answer: Answer, body: httpx2.SyncByteStream | httpx2.AsyncByteStream) -> httpx2.Response:
-    response = httpx2.Response(answer.status, headers=answer.headers, stream=body)
-    response.headers.encoding = "ascii"
-    return response
-
-
-class SyncTransport(httpx2.BaseTransport):
-    """`httpx2.Client(transport=SyncTransport(service))`: the SDK talks to the service in this process."""
+    A wait longer than the client's read timeout ends as one: `httpx2.ReadTimeout`.
+    """
 
     def __init__(self, service: Service):
         self.service = service
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer, pause = _answer(self.service, request, request.read()), _pause(self.service, request)
+        answer, pause = self._answer(request, request.read()), self._pause(request)
         if answer.wait:
             pause(answer.wait)
-        if answer.lost:
-            raise httpx2.RemoteProtocolError(LOST)
-        return _response(answer, _Body(_parts(answer), pause))
-
-
-class AsyncTransport(httpx2.AsyncBaseTransport):
-    """The same for `httpx2.AsyncClient`; a wait does not hold up the event loop."""
-
-    def __init__(self, service: Service):
-        self.service = service
+        return _response(answer, pause)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer, pause = _answer(self.service, request, await request.aread()), _pause(self.service, request)
+        answer, pause = self._answer(request, await request.aread()), self._pause(request)
         if answer.wait:
             await asyncio.to_thread(pause, answer.wait)
-        if answer.lost:
-            raise httpx2.RemoteProtocolError(LOST)
-        return _response(answer, _AsyncBody(_parts(answer), pause))
+        return _response(answer, pause)
+
+    def _answer(self, request: httpx2.Request, raw: bytes) -> Answer:
+        return self.service.handle(request.method, request.url.path, request.headers, raw)
+
+    def _pause(self, request: httpx2.Request) -> Callable[[float], None]:
+        limit = request.extensions.get("timeout", {}).get("read")
+
+        def pause(seconds: float) -> None:
+            self.service.sleep(seconds if limit is None else min(seconds, limit))
+            if limit is not None and seconds > limit:
+                raise httpx2.ReadTimeout("The read operation timed out")
+
+        return pause
 
 
-def _parts(answer: Answer) -> Iterable[bytes | float]:
-    return (answer.body,) if isinstance(answer.body, bytes) else answer.body
+def _response(answer: Answer, pause: Callable[[float], None]) -> httpx2.Response:
+    if answer.lost:
+        raise httpx2.RemoteProtocolError(LOST)
+    parts = (answer.body,) if isinstance(answer.body, bytes) else answer.body
+    response = httpx2.Response(answer.status, headers=answer.headers, stream=_Body(parts, pause))
+    response.headers.encoding = "ascii"
+    return response
+
+
+SyncTransport = AsyncTransport = Transport

@@ -94,7 +94,7 @@ def decided(*calls, **options):
         ([call("refund_order")], {}, "only 'get_order', 'cancel_order' may be called"),
         ([call("cancel_order")] * 2, {"parallel_tool_calls": False}, "it makes 2 calls at once"),
         ([call("get_order")], {}, "arguments.order_id is missing"),
-        ([call("get_order", order_id=7)], {}, "arguments.order_id is a integer, not string"),
+        ([call("get_order", order_id=7)], {}, "arguments.order_id is of type integer, not string"),
         ([call("get_order", order_id="7", x=1)], {}, "arguments.x is not in the schema"),
         ([ToolCall("", "get_order", '{"order')], {}, "they are not JSON"),
         ([ToolCall("", "get_order", {"order_id": "7"})], {}, "no JSON string but dict"),

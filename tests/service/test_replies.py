@@ -174,6 +174,17 @@ def test_a_response_goes_on_from_the_one_before():
     assert second.usage.input_tokens > first.usage.output_tokens
 
 
+def test_a_body_accepted_at_one_path_is_not_accepted_at_the_other():
+    service = Service(obedient)
+    assert [post(service, BODY, path)[0] for path in ("/v1/chat/completions", "/v1/responses")] == [200, 400]
+
+
+def test_a_request_that_comes_again_is_asked_of_the_brain_again():
+    service = Service(lambda ask: Decision(text=f"turn {ask.turn}"))
+    texts = [say(service, BODY)["choices"][0]["message"]["content"] for _ in range(3)]
+    assert texts == ["turn 0", "turn 1", "turn 2"]
+
+
 def test_a_response_that_was_not_stored_cannot_be_continued():
     ask_by = client(Service(script(LOOKUP)))
     first = ask_by.responses.create(**RESPONSE, store=False)

@@ -44,9 +44,9 @@ ROTTEN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def service():
-    return Service(obedient)
+@pytest.fixture(scope="module", params=["strict", "lenient"])
+def service(request):
+    return Service(obedient, profile=request.param)
 
 
 @pytest.fixture(scope="module")

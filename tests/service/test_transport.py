@@ -138,5 +138,5 @@ def test_what_was_seen_shows_no_key():
     service = Service(lookup())
     client(service).chat.completions.create(**BODY, tools=[GET_ORDER])
     seen = service.seen[0]
-    assert seen.headers["Authorization"].startswith("Bearer ***") and seen.body["tools"] == [GET_ORDER]
+    assert seen.headers["authorization"].startswith("Bearer ***") and seen.body["tools"] == [GET_ORDER]
     assert repr(seen) == "<request 1: /v1/chat/completions, attempt 1 -> 200>"
