@@ -7,7 +7,6 @@ import asyncio
 import json
 import logging
 import random
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Container, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -172,8 +171,9 @@ class Executor:
         lease = self.ledger.lease + tries * (tool.timeout + (self.retry.retry_after_cap if self.retry else 0))
         try:
             entry, ours = self.ledger.claim(key, tool.name, digest(job.prepared.arguments), lease=lease)
-        except sqlite3.Error as error:
-            raise errors.ToolFailed(f"{tool.name} was not begun: the ledger fails ({error})") from None
+        except Exception as error:
+            said = f"{tool.name} was not begun: the ledger fails ({type(error).__name__})"
+            raise errors.ToolFailed(said) from error
         if not ours and not entry.happened:
             raise errors.OutcomeUnknown(f"{key} was begun before and is {entry.state}", operation_id=key)
         job.claim = entry if ours else None
@@ -183,7 +183,7 @@ class Executor:
         if job.claim:
             try:
                 self.ledger.settle(job.claim, state, value)
-            except sqlite3.Error as error:
+            except Exception as error:
                 log.error("%s is %s, but the ledger fails (%s)", job.claim.operation_id, state, error)
 
     async def _persist(self, job: _Job) -> Any:

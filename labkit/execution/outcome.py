@@ -158,20 +158,27 @@ def classify(error: BaseException, tool: Tool, operation_id: str) -> LabError:
 
     A write that ends in anything but our own errors may have happened: its outcome is unknown.
     """
-    kind = type(error).__name__
+    kind, text = type(error).__name__, _text(error)
     match error:
         case OutcomeUnknown(operation_id=""):
-            return OutcomeUnknown(error.message, hint=error.hint, operation_id=operation_id, **error.details)
-        case LabError():
+            return OutcomeUnknown(text, operation_id=operation_id, **error.details)
+        case LabError() if text:
             return error
     frames = "".join(format_tb(error.__traceback__))
-    log.warning("tool %s raised %s: %s\n%s", tool.name, kind, redact(str(error)), frames)
+    log.warning("tool %s raised %s: %s\n%s", tool.name, kind, redact(text[:2000]), frames)
     if tool.effect == "write":
         message = f"{tool.name} ended in {kind}; nobody knows yet whether it happened"
         return OutcomeUnknown(message, operation_id=operation_id, cause=kind)
     if isinstance(error, TimeoutError | ConnectionError):
         return Transient(f"{tool.name} did not answer ({kind})", cause=kind)
     return ToolFailed(f"{tool.name} failed ({kind})", cause=kind)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # its __str__ is as broken as the tool
+        return ""
 
 
 def redact(text: str) -> str:

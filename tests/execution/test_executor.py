@@ -94,6 +94,18 @@ def test_whatever_else_a_write_raises_leaves_its_outcome_unknown(bench, error):
     assert pay.executor.ledger.entry("pay:x").state == "unknown"
 
 
+class Mute(errors.BusinessRule):
+    def __str__(self):
+        raise ValueError("S3cret")
+
+
+@pytest.mark.parametrize(("effect", "kind"), [("read", "tool_execution_error"), ("write", "unknown_outcome")])
+@pytest.mark.parametrize("error", [Mute("m"), errors.BusinessRule(None, hint="h"), KeyError(Mute("m"))])
+def test_an_exception_that_cannot_even_be_printed_is_told_safely(bench, effect, kind, error):
+    told = bench(raises(error), effect=effect).told()
+    assert told["error_type"] == kind and "S3cret" not in told["message"]
+
+
 SECRET = ConnectionAbortedError("OperationalError: could not connect postgresql://app:S3cret@10.0.0.5/db")
 
 
