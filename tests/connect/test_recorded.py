@@ -112,3 +112,12 @@ def test_a_recording_is_never_written_over(tmp_path):
     (tmp_path / "mine.json").write_text("{}", encoding="utf-8")
     with pytest.raises(BadSetup, match="is there already"):
         connect("script", lambda ask: Decision(text="x"), record=tmp_path / "mine.json")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_other_wire_form_is_recorded_and_replayed_too(tmp_path, stream):
+    client = connect("script", lambda ask: Decision(text="已发货"), record=tmp_path / "r.json")
+    asked = {"model": model_for(client), "input": "订单 10001 到哪了？"}
+    told = client.responses.create(**asked, stream=stream)
+    assert not stream or [event.type for event in told][-1] == "response.completed"
+    assert connect("replay", tmp_path / "r.json").responses.create(**asked).output_text == "已发货"

@@ -52,7 +52,7 @@ def replay(path: Path | str) -> Brain:
     """
     recorded: dict[str, list[Json]] = {}
     for one in read_cassette(path):
-        if one.get("request") and one["status"] == 200 and "error" not in (one.get("response") or {}):
+        if one.get("request") and one["status"] == 200 and not (one.get("response") or {}).get("error"):
             recorded.setdefault(_key(one["request"]), []).append(one)
     taken: Counter[tuple[str, int]] = Counter()
 
@@ -83,7 +83,8 @@ def _what_is_missing(body: Json, recorded: dict[str, list[Json]], times: int) ->
     nearest = min(others, key=lambda other: len(_differ(asked, other)))
     places = _differ(asked, nearest)
     shown = [f"{p}: recorded {nearest.get(p, 'nothing')}, asked {asked.get(p, 'nothing')}" for p in places]
-    return f"does not hold this request. The nearest one differs in {len(places)} of its parts: {'; '.join(shown[:3])}"
+    parts = f"{len(places)} of its parts: {'; '.join(shown[:3])}"
+    return f"does not hold this request. The nearest one differs in {parts}"
 
 
 def _differ(one: dict[str, str], other: dict[str, str]) -> list[str]:
@@ -164,7 +165,7 @@ class Recorder:
         self._add(response)
 
     def _add(self, response: httpx2.Response) -> None:
-        request = response.request
+        request, kind = response.request, response.headers.get("content-type", "")
         with self.lock:
             self.interactions.append(
                 {
@@ -173,7 +174,7 @@ class Recorder:
                     "request": _json_or_text(request.content.decode()),
                     "status": response.status_code,
                     "headers": {k: v for k, v in response.headers.items() if KEPT_HEADERS.match(k)},
-                    "sse" if response.text.startswith("data:") else "response": _json_or_text(response.text),
+                    "sse" if "event-stream" in kind else "response": _json_or_text(response.text),
                 }
             )
             whole = {"origin": "recorded by labkit", "interactions": self.interactions}
