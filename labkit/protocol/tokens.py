@@ -106,23 +106,23 @@ def count_calls(calls: Sequence[tuple[str, str]], encoding: str) -> int:
 def count_message(message: Json, family: Family) -> int:
     """Tokens of one Chat message as it adds to a prompt; an empty one of the assistant adds nothing."""
     encoding, role, content = family.encoding, message["role"], message.get("content")
-    calls = message.get("tool_calls") or ()
-    if role == "assistant" and not content and not calls:
-        return 0
-    total = PER_MESSAGE + count_text(role, encoding) + (PER_RESULT if role == "tool" else 0)
-    for text in (content,) if isinstance(content, str) else map(_part_text, content or ()):
-        total += PER_IMAGE if text is None else count_text(text, encoding)
+    total = PER_MESSAGE + count_text(role, encoding)
+    if isinstance(content, str):
+        total += count_text(content, encoding)
+    elif content:
+        texts = [part.get("text", part.get("refusal")) for part in content]
+        total += sum(count_text(text, encoding) if isinstance(text, str) else PER_IMAGE for text in texts)
+    if role == "user" and len(message) == 2:
+        return total
     if name := message.get("name"):
         total += PER_NAME + count_text(name, encoding)
-    specs = [call.get("function") or call.get("custom") or {} for call in calls]
-    return total + count_calls(
-        [(s.get("name", ""), s.get("arguments", s.get("input", ""))) for s in specs], encoding
-    )
-
-
-def _part_text(part: Json) -> str | None:
-    text = part.get("text", part.get("refusal"))
-    return text if isinstance(text, str) else None
+    if calls := message.get("tool_calls"):
+        specs = [call.get("function") or call.get("custom") or {} for call in calls]
+        said = [(spec.get("name", ""), spec.get("arguments", spec.get("input", ""))) for spec in specs]
+        return total + count_calls(said, encoding)
+    if role == "assistant":
+        return total if content else 0
+    return total + PER_RESULT if role == "tool" else total
 
 
 def count_messages(messages: Sequence[Json], family: Family) -> int:

@@ -7,67 +7,75 @@ prompt ended, or where a content block is marked), and say what they wrote.
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 from labkit.protocol.families import Family
-from labkit.protocol.tokens import count_message, count_text, count_tools, typescript
+from labkit.protocol.tokens import Json, count_message, count_text, count_tools, typescript
 
 MINIMUM, STEP, SIBLINGS, NODES = 1024, 128, 16, 50_000
 LIFETIME = {"in_memory": 600, "30m": 1800, "12h": 43_200, "24h": 86_400}
-Segment = tuple[str, int, bool]
+
+
+class Segment(NamedTuple):
+    text: str
+    tokens: int
+    marked: bool = False
 
 
 class Node(dict[str, "Node"]):
-    """The segments known to follow; forgotten after `until` (s); `mark`: a breakpoint lies here."""
+    """The segments known to follow; forgotten after `until` (s); `marked`: a breakpoint lies here."""
 
-    until, mark = 0.0, False
+    until, marked = 0.0, False
 
 
 class PrefixCache:
-    """What was read before, by model and `prompt_cache_key`; forgotten all at once when too large."""
+    """What was read before, by model and `prompt_cache_key`; forgotten all at once when too much."""
 
     def __init__(self) -> None:
         self.roots: dict[tuple[str, str | None], Node] = {}
         self.size = 0
 
-    def read(self, body: dict[str, Any], family: Family, tokens: int, now: float) -> tuple[int, int]:
+    def read(self, body: Json, family: Family, tokens: int, now: float) -> tuple[int, int]:
         """Tokens of this prompt that were cached, and tokens newly written; remembers the prompt."""
         if tokens < MINIMUM:
             return 0, 0
         if self.size > NODES:
-            self.__init__()
+            self.roots, self.size = {}, 0
         root = self.roots.setdefault((family.name, body.get("prompt_cache_key")), Node())
-        path = list(_segments(body, family))
+        options, path = body.get("prompt_cache_options") or {}, list(_segments(body, family))
+        usual = "30m" if family.cache_writes else "24h" if family.only_24h_cache else "in_memory"
+        asked = options.get("ttl") or body.get("prompt_cache_retention") or usual
+        if options.get("mode") != "explicit":
+            path[-1] = path[-1]._replace(marked=True)
         cached = _match(root, path, family, now)
-        end = self._write(root, path, now + _lifetime(body, family), _automatic(body))
+        end = self._write(root, path, now + LIFETIME.get(asked, LIFETIME[usual]))
         return cached, max(end - cached, 0) if family.cache_writes and end >= MINIMUM else 0
 
-    def _write(self, node: Node, path: list[Segment], until: float, automatic: bool) -> int:
+    def _write(self, node: Node, path: list[Segment], until: float) -> int:
         total = end = 0
-        for number, (text, count, marked) in enumerate(path, 1):
+        for text, tokens, marked in path:
             if text not in node:
                 node[text], self.size = Node(), self.size + 1
             node = node[text]
-            total, node.until = total + count, until
-            if marked or (automatic and number == len(path)):
-                end, node.mark = total, True
+            total, node.until, node.marked = total + tokens, until, node.marked or marked
+            end = total if marked else end
         return end
 
 
 def _match(node: Node, path: list[Segment], family: Family, now: float) -> int:
     matched = marked = 0
-    for text, count, _ in path:
+    for text, tokens, _ in path:
         child = node.get(text)
         if child is None or child.until <= now:
-            siblings = [other for other in list(node)[-SIBLINGS:] if node[other].until > now]
-            shared = max((_shared(text, other) for other in siblings), default=0)
-            matched += count_text(text[:shared], family.encoding)
+            others = [other for other in list(node)[-SIBLINGS:] if node[other].until > now]
+            matched += count_text(
+                text[: max((_shared(text, other) for other in others), default=0)], family.encoding
+            )
             break
-        matched, node = matched + count, child
-        marked = matched if child.mark else marked
-    if family.cache_writes:
-        return marked if marked >= MINIMUM else 0
-    return matched // STEP * STEP if matched >= MINIMUM else 0
+        matched, node = matched + tokens, child
+        marked = matched if child.marked else marked
+    found = marked if family.cache_writes else matched // STEP * STEP
+    return found if found >= MINIMUM else 0
 
 
 def _shared(one: str, other: str) -> int:
@@ -78,27 +86,18 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
-def _segments(body: dict[str, Any], family: Family) -> Iterator[Segment]:
+def _segments(body: Json, family: Family) -> Iterator[Segment]:
     tools = body.get("tools") or ()
     counts = [count_text(typescript(tool), family.encoding) for tool in tools]
     around = count_tools(tools, family) - sum(counts)
-    for position, tool in enumerate(tools):
-        yield json.dumps(tool), counts[position] + (0 if position else around), False
+    for tool, tokens in zip(tools, counts, strict=True):
+        yield Segment(json.dumps(tool), tokens + around)
+        around = 0
     if form := body.get("response_format"):
-        yield (text := json.dumps(form)), count_text(text, family.encoding), False
+        yield Segment(text := json.dumps(form), count_text(text, family.encoding))
     for message in body["messages"]:
         content = message.get("content")
         marked = isinstance(content, list) and any("prompt_cache_breakpoint" in part for part in content)
         plain = isinstance(content, str) and "tool_calls" not in message
         text = f"{message['role']}\n{content}" if plain else json.dumps(message)
-        yield text, count_message(message, family), marked
-
-
-def _lifetime(body: dict[str, Any], family: Family) -> int:
-    usual = "30m" if family.cache_writes else "24h" if family.only_24h_cache else "in_memory"
-    asked = (body.get("prompt_cache_options") or {}).get("ttl") or body.get("prompt_cache_retention")
-    return LIFETIME.get(asked or usual, LIFETIME[usual])
-
-
-def _automatic(body: dict[str, Any]) -> bool:
-    return (body.get("prompt_cache_options") or {}).get("mode") != "explicit"
+        yield Segment(text, count_message(message, family), marked)

@@ -6,7 +6,7 @@ Everything random-looking (ids, fingerprint, padding) is a digest of seed and re
 import json
 import re
 from binascii import b2a_base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -70,10 +70,12 @@ class Settled(NamedTuple):
 def settle(decision: Decision, ask: Ask, stamp: Stamp) -> Settled:
     """What becomes of a decision under the limits of its request (openai-wire §4.2)."""
     text, calls, family = decision.text, decision.calls, stamp.family
+    for stop in _stops(ask.raw.get("stop")) if text else ():
+        text = text.partition(stop)[0]
     if calls:
         calls = tuple(call if call.id else _with_id(call, n, stamp, ask) for n, call in enumerate(calls))
     ended = "tool_calls" if calls and (family.reasoning or ask.named is None) else "stop"
-    finish, tokens = decision.finish or ended, _output_tokens(decision, ask, family)
+    finish, tokens = decision.finish or ended, _output_tokens(text, decision, ask, family)
     if ask.max_tokens is not None and tokens > ask.max_tokens:
         text, calls = _cut(text, calls, ask.max_tokens - decision.reasoning_tokens, family.encoding)
         finish, tokens = "length", ask.max_tokens
@@ -81,16 +83,20 @@ def settle(decision: Decision, ask: Ask, stamp: Stamp) -> Settled:
     return Settled(text, decision.refusal, calls, finish, tokens, *thought)
 
 
+def _stops(stop: str | list[str] | None) -> Sequence[str]:
+    return (stop,) if isinstance(stop, str) else stop or ()
+
+
 def _with_id(call: ToolCall, position: int, stamp: Stamp, ask: Ask) -> ToolCall:
     own = stamp.id("call_", 24, f"{ask.choice}/{position}")
     return replace(call, id=f"functions.{call.name}:{position}" if stamp.vendor == "kimi" else own)
 
 
-def _output_tokens(decision: Decision, ask: Ask, family: Family) -> int:
+def _output_tokens(text: str | None, decision: Decision, ask: Ask, family: Family) -> int:
     unseen = {None: 0, "none": 3}.get(family.default_effort, 9)
     tokens = decision.reasoning_tokens + unseen
-    for text in (decision.text, decision.refusal):
-        tokens += count_text(text, family.encoding) if text else 0
+    for said in (text, decision.refusal):
+        tokens += count_text(said, family.encoding) if said else 0
     if decision.calls and ask.named and not family.reasoning:
         return tokens + 1 + count_text(decision.calls[0].arguments, family.encoding)
     return tokens + count_calls([(call.name, call.arguments) for call in decision.calls], family.encoding)

@@ -42,6 +42,13 @@ def test_text_is_cut_at_the_token_limit():
     assert choice["choices"][0]["finish_reason"] == "length" and choice["usage"]["completion_tokens"] == 3
 
 
+@pytest.mark.parametrize("stop", ["three", ["six", "three"]])
+def test_text_ends_before_a_stop_sequence(stop):
+    reply = answers(Decision(text="one two three four five six"), {**BODY, "stop": stop})
+    assert reply["choices"][0]["message"]["content"] == "one two "
+    assert reply["choices"][0]["finish_reason"] == "stop" and reply["usage"]["completion_tokens"] <= 3
+
+
 def test_arguments_are_cut_at_the_token_limit_and_are_no_json_then():
     body = {**BODY, "tools": [GET_ORDER], "max_tokens": 12}
     choice = answers(Decision(calls=(LOOKUP,)), body)["choices"][0]

@@ -1,8 +1,8 @@
-"""Brains that are told what to say: a script, some personas with a habit, and one that simply obeys."""
+"""Brains that are told what to say: a script, one that obeys, and some with a bad habit."""
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import count
+from itertools import count, takewhile
 from typing import Any
 
 from labkit.protocol.errors import ScriptEnded
@@ -47,10 +47,8 @@ def script(*steps: Step) -> Brain:
 def _decision(step: Any, ask: Ask) -> Any:
     if isinstance(step, str):
         return Decision(text=step)
-    if isinstance(step, ToolCall):
-        return Decision(calls=(step,))
-    if isinstance(step, list | tuple):
-        return Decision(calls=tuple(step))
+    if isinstance(step, ToolCall | list | tuple):
+        return Decision(calls=(step,) if isinstance(step, ToolCall) else tuple(step))
     return _decision(step(ask), ask) if callable(step) else step
 
 
@@ -59,22 +57,37 @@ def obedient(ask: Ask) -> Decision:
 
     After tool results it answers in text, from them. Arguments fit the schema; what the text says goes in.
     """
-    if ask.mode == "none":
-        return Decision(text=_answer(ask))
-    if ask.mode == "required" and ask.callable:
-        return _calls(ask, _best(ask) or ask.callable[0])
-    best = None if ask.messages and ask.messages[-1].role == "tool" else _best(ask)
-    return _calls(ask, best) if best else Decision(text=_answer(ask))
+    wanted = _likely(ask) if ask.messages and ask.messages[-1].role != "tool" else None
+    if ask.mode == "required":
+        return _calls(ask, _likely(ask) or ask.callable[0])
+    return _calls(ask, wanted) if wanted else Decision(text=_answer(ask))
+
+
+def stubborn(ask: Ask) -> Decision:
+    """Answers out of its head unless it is forced to call."""
+    return obedient(ask) if ask.mode == "required" else Decision(text="I know that without looking it up.")
+
+
+def looping(ask: Ask) -> Decision:
+    """Calls for ever, whatever came back; only `tool_choice` none stops it."""
+    return obedient(ask) if ask.mode == "none" else _calls(ask, _likely(ask) or ask.callable[0])
+
+
+def breathless(ask: Ask) -> Decision:
+    """Breaks off in the middle of its arguments, as a model without strict mode can."""
+    whole = obedient(ask)
+    calls = (ToolCall(c.id, c.name, c.arguments[: len(c.arguments) * 2 // 3]) for c in whole.calls)
+    return Decision(text=whole.text, calls=tuple(calls))
 
 
 def _request(ask: Ask) -> str:
     return next((message.content for message in reversed(ask.messages) if message.role == "user"), "")
 
 
-def _best(ask: Ask) -> ToolSpec | None:
+def _likely(ask: Ask) -> ToolSpec | None:
     asked = terms(_request(ask)).keys()
 
-    def likeness(tool: ToolSpec) -> float:
+    def likeness(tool: ToolSpec) -> int:
         return 2 * len(asked & terms(tool.name).keys()) + len(asked & terms(tool.description).keys())
 
     best = max(ask.callable, key=likeness, default=None)
@@ -82,40 +95,15 @@ def _best(ask: Ask) -> ToolSpec | None:
 
 
 def _calls(ask: Ask, tool: ToolSpec) -> Decision:
-    filled = fill(tool.parameters, _request(ask))[: None if ask.parallel else 1]
-    blank = placeholder(tool.parameters, tool.parameters) if tool.parameters else {}
-    calls = [{**blank, **one.arguments} for one in filled]
-    return Decision(calls=tuple(call(tool.name, **arguments) for arguments in calls))
+    schema = {"type": "object", **tool.parameters}
+    filled = fill(schema, _request(ask))[: None if ask.parallel else 1]
+    return Decision(calls=tuple(call(tool.name, **placeholder(schema, schema) | f.arguments) for f in filled))
 
 
 def _answer(ask: Ask) -> str:
-    form = (ask.response_format or {}).get("json_schema")
-    if form:
-        return json.dumps(placeholder(form.get("schema") or {}, form.get("schema") or {}), ensure_ascii=False)
-    results = []
-    for message in reversed(ask.messages):
-        if message.role != "tool":
-            break
-        results.insert(0, message.content)
-    return f"Here is what I found: {'; '.join(results)}" if results else f"You said: {_request(ask)}"
-
-
-def stubborn(ask: Ask) -> Decision:
-    """Answers out of its head unless it is forced to call."""
-    return (
-        obedient(ask)
-        if ask.mode == "required"
-        else Decision(text="I can tell you that without looking it up.")
-    )
-
-
-def looping(ask: Ask) -> Decision:
-    """Calls for ever, whatever came back; only `tool_choice` none stops it."""
-    return Decision(text=_answer(ask)) if ask.mode == "none" else _calls(ask, _best(ask) or ask.callable[0])
-
-
-def breathless(ask: Ask) -> Decision:
-    """Breaks off in the middle of its arguments, as a model without strict mode can."""
-    decision = obedient(ask)
-    cut = tuple(ToolCall(c.id, c.name, c.arguments[: len(c.arguments) * 2 // 3]) for c in decision.calls)
-    return Decision(text=decision.text, calls=cut)
+    if form := (ask.response_format or {}).get("json_schema"):
+        schema = form.get("schema") or {}
+        return json.dumps(placeholder(schema, schema), ensure_ascii=False)
+    latest = takewhile(lambda message: message.role == "tool", reversed(ask.messages))
+    results = "; ".join(message.content for message in [*latest][::-1])
+    return f"Here is what I found: {results}" if results else f"You said: {_request(ask)}"
