@@ -65,21 +65,8 @@ def _more_orders(database: sqlite3.Connection, random: Random) -> None:
         quantity, state = random.randint(1, 3), random.choice(["paid", "shipped", "delivered"])
         tracking, day = "" if state == "paid" else f"SF{number}", f"2026-08-{random.randint(1, 28):02}"
         amount = price * quantity
-        order = (
-            str(number),
-            customer,
-            tenant,
-            sku,
-            quantity,
-            amount,
-            state,
-            city,
-            address,
-            tracking,
-            day,
-            "",
-            "",
-        )
+        who, what = (str(number), customer, tenant), (sku, quantity, amount, state)
+        order = (*who, *what, city, address, tracking, day, "", "")
         database.execute(f"INSERT INTO orders VALUES ({', '.join('?' * 13)})", order)
         charge = ("charge", str(number), amount, f"charge:{number}", day)
         database.execute("INSERT INTO payments VALUES (NULL, ?, ?, ?, ?, ?)", charge)
