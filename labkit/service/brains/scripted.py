@@ -58,7 +58,7 @@ def obedient(ask: Ask) -> Decision:
     After tool results it answers in text, from them. Arguments fit the schema; what the text says goes in.
     """
     wanted = _likely(ask) if ask.messages and ask.messages[-1].role != "tool" else None
-    if ask.mode == "required":
+    if ask.mode == "required" and ask.callable:
         return _calls(ask, _likely(ask) or ask.callable[0])
     return _calls(ask, wanted) if wanted else Decision(text=_answer(ask))
 

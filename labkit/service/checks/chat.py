@@ -20,6 +20,7 @@ COMPANIONS = (
     ("needs_list", "function_call", "functions"),
 )
 WHILE_REASONING = ("presence_penalty", "frequency_penalty", "logprobs")
+INFERRED = ("gpt-6.1-terra",)  # what Chat says to its tools was concluded from its neighbours
 SPOKEN = {"custom": "custom tool"}
 
 
@@ -126,10 +127,13 @@ def check_content(body: Body, model: Family, context: CheckContext) -> WireError
 
 def check_tools_with_effort(body: Body, model: Family, context: CheckContext) -> WireError | None:
     """Newer models take function tools here only while they do not reason."""
-    effort = body.get("reasoning_effort") or model.default_effort
-    if model.chat_tools == "always" or effort == "none" or not body.get("tools"):
+    given = body.get("reasoning_effort")
+    if model.chat_tools == "always" or (given or model.default_effort) == "none" or not body.get("tools"):
         return None
-    if all(tool["type"] != "function" for tool in body["tools"]):
+    inferred = model.name in INFERRED or (model.chat_tools == "never" and given is not None)
+    if all(tool["type"] != "function" for tool in body["tools"]) or (
+        inferred and context.profile == "lenient"
+    ):
         return None
     return refuse("tools_any_effort" if model.default_effort == "none" else "tools_effort", body["model"])
 
