@@ -4,13 +4,16 @@
 SDK are off: here a wait is a state, and an account without money is not asked again (R01).
 """
 
+import inspect
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 import openai
 
 from labkit.execution.permission import Approval, approve
-from labkit.protocol.errors import BadSetup, LabError, PermissionDenied, Transient
+from labkit.protocol.errors import BadSetup, PermissionDenied, ProviderError, Transient
 from labkit.protocol.messages import Message, check_chain, system, user
 from labkit.protocol.tools import Identity
 from labkit.runtime.machine import (
@@ -139,9 +142,11 @@ def foreseen(agent: Agent, state: State, cancel: Cancel | None) -> Event | None:
 
 
 def settle(agent: Agent, state: State, event: Event, began: float) -> State:
-    after = step(state, event)
+    after, seconds = step(state, event), agent.clock() - began
+    if agent.budget.seconds is not None:
+        after = replace(after, run=replace(after.run, seconds=after.run.seconds + seconds))
     if agent.on_step:
-        agent.on_step(state, after, agent.clock() - began)
+        agent.on_step(state, after, seconds)
     return after
 
 
@@ -155,8 +160,8 @@ def perform(agent: Agent, state: State) -> Event:
     if state.wait:
         agent.sleep(state.wait)
     try:
-        return heard(agent, state, ask(agent, state))
-    except (openai.OpenAIError, LabError) as error:
+        return replied(agent, state.run, FORMS[agent.wire].parse(ask(agent, state)))
+    except (openai.OpenAIError, ProviderError) as error:
         return failed(agent, state, error)
 
 
@@ -169,8 +174,8 @@ async def aperform(agent: Agent, state: State) -> Event:
     if state.wait:
         await agent.asleep(state.wait)
     try:
-        return heard(agent, state, await ask(agent, state))
-    except (openai.OpenAIError, LabError) as error:
+        return replied(agent, state.run, FORMS[agent.wire].parse(await ask(agent, state, wait=True)))
+    except (openai.OpenAIError, ProviderError) as error:
         return failed(agent, state, error)
 
 
@@ -180,17 +185,24 @@ def listen(agent: Agent, state: Deciding) -> Iterator[str]:
         agent.sleep(state.wait)
     whole = FORMS[agent.wire].Assembly()
     try:
-        for chunk in ask(agent, state, stream=True):
-            if text := whole.feed(chunk):
-                yield text
+        with ask(agent, state, stream=True) as chunks:
+            for chunk in chunks:
+                if text := whole.feed(chunk):
+                    yield text
         return replied(agent, state.run, whole.reply())
-    except (openai.OpenAIError, LabError) as error:
+    except (openai.OpenAIError, ProviderError) as error:
         return failed(agent, state, error)
 
 
-def ask(agent: Agent, state: Deciding, *, stream: bool = False) -> Any:
+def ask(agent: Agent, state: Deciding, *, stream: bool = False, wait: bool = False) -> Any:
     body = compose(agent, state.run, stream=stream)
-    return (agent.door or post)(agent.client, FORMS[agent.wire].PATH, body, stream=stream)
+    said = (agent.door or post)(agent.client, FORMS[agent.wire].PATH, body, stream=stream)
+    if inspect.isawaitable(said) != wait:
+        getattr(said, "close", dict)()
+        raise BadSetup(
+            "run and stream take an OpenAI client, arun an AsyncOpenAI", hint="Take the other one."
+        )
+    return said
 
 
 def post(client: Any, path: str, body: dict[str, Any], *, stream: bool = False) -> Any:
@@ -201,13 +213,6 @@ def post(client: Any, path: str, body: dict[str, Any], *, stream: bool = False) 
     )
 
 
-def heard(agent: Agent, state: Deciding, body: Any) -> Event:
-    if hasattr(body, "__await__"):
-        body.close()
-        raise BadSetup("run() has been given an AsyncOpenAI client", hint="Use arun(), or an OpenAI client.")
-    return replied(agent, state.run, FORMS[agent.wire].parse(body))
-
-
 def failed(agent: Agent, state: Deciding, error: Exception) -> Event:
     """What a failed request means: wait and ask again, as often as the client would, or stop and say why."""
     status, code = getattr(error, "status_code", 0), getattr(error, "code", None)
@@ -216,21 +221,22 @@ def failed(agent: Agent, state: Deciding, error: Exception) -> Event:
         return Event("failed", "quota_exhausted", str(error))
     if status in (401, 403, 404):
         return Event("failed", "bad_setup", str(error))
-    brief = (
-        status in (408, 409, 429) or status >= 500 or isinstance(error, openai.APIConnectionError | Transient)
-    )
-    if not brief or headers.get("x-should-retry") == "false":
-        return Event("failed", "bad_request" if 400 <= status < 500 else "provider_error", str(error))
+    brief = status in (408, 409, 429) or status >= 500
+    if 400 <= status < 500 and not brief:
+        return Event("failed", "bad_request", str(error))
+    again = brief or isinstance(error, openai.APIConnectionError | Transient)
     wait = pause(headers, state.attempt, agent.random())
-    if state.attempt >= agent.client.max_retries or wait > LONGEST_WAIT:
+    if not again or headers.get("x-should-retry") == "false" or wait > LONGEST_WAIT:
         return Event("failed", "provider_error", str(error))
+    if state.attempt >= agent.client.max_retries:
+        return Event("failed", "provider_error", f"asked {state.attempt + 1} times: {error}")
     return Event("throttled", wait=wait)
 
 
 def pause(headers: Any, attempt: int, drawn: float) -> float:
     """Seconds to wait: what the service asks for, or else 0.5, 1, 2 … up to 8, less a quarter at random."""
-    asked = headers.get("retry-after-ms"), headers.get("retry-after")
-    try:
-        return float(asked[0]) / 1000 if asked[0] else float(asked[1])
-    except (TypeError, ValueError):
-        return min(0.5 * 2**attempt, 8.0) * (1 - 0.25 * drawn)
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        with suppress(TypeError, ValueError):
+            if (asked := float(headers.get(name)) / unit) > 0:
+                return asked
+    return min(0.5 * 2**attempt, 8.0) * (1 - 0.25 * drawn)

@@ -27,9 +27,13 @@ LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend before the model is asked no more; `price` gives the money of one reply."""
+    """What a run may spend before the model is asked no more; `price` gives the money of one reply.
+
+    `seconds` are those in which the run worked or waited for a provider, not those it waited for a person.
+    """
 
     tokens: int | None = None
+    seconds: float | None = None
     money: Any = None
     price: Callable[[Usage], Any] | None = None
 
@@ -91,11 +95,13 @@ def plan(agent: Agent, state: State) -> Event | None:
 
 
 def overspent(agent: Agent, run: Run) -> Event | None:
-    tokens, money = agent.budget.tokens, agent.budget.money
+    tokens, seconds, money = agent.budget.tokens, agent.budget.seconds, agent.budget.money
     if run.steps >= agent.max_steps:
         return Event("spent", "max_steps", f"the model was asked {run.steps} times, and may not be again")
     if tokens is not None and run.usage.total >= tokens:
         return Event("spent", "over_budget", f"{run.usage.total} tokens are spent, {tokens} were allowed")
+    if seconds is not None and run.seconds >= seconds:
+        return Event("spent", "over_budget", f"{run.seconds:.1f} s have passed, {seconds} were allowed")
     if money is not None and run.money >= money:
         return Event("spent", "over_budget", f"{run.money} is spent, {money} was allowed")
     return None

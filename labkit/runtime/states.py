@@ -16,7 +16,10 @@ from labkit.protocol.tools import Identity
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run has gathered so far; every state carries it. `money` is in the unit of the agent's price."""
+    """What a run has gathered so far; every state carries it. `money` is in the unit of the agent's price.
+
+    `seconds` are counted where the agent's budget limits them.
+    """
 
     id: str
     chain: tuple[Message, ...]
@@ -25,6 +28,7 @@ class Run:
     observations: tuple[Observation, ...] = ()
     usage: Usage = field(default_factory=Usage)
     money: float = 0.0
+    seconds: float = 0.0
     steps: int = 0
     corrections: int = 0
     closing: bool = False

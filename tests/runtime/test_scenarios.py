@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import count
 from threading import Event as Flag
 from typing import Annotated
 
@@ -250,6 +251,12 @@ def test_the_token_budget_ends_the_run(desk):
 def test_the_money_budget_ends_the_run_and_the_money_is_counted(desk):
     end = desk(GET, "never", budget=Budget(money=0.5, price=lambda usage: 1.0)).go("查订单 10001")
     assert (end.reason, end.run.money) == ("over_budget", 1.0)
+
+
+def test_the_time_budget_ends_the_run(desk):
+    """Every look at this clock is a second later: two looks a step."""
+    end = desk(GET, "never", budget=Budget(seconds=4.0), clock=count().__next__).go("查订单 10001")
+    assert (end.reason, end.steps, end.run.seconds) == ("over_budget", 1, 6)
 
 
 @pytest.mark.parametrize("state", ["Deciding", "Validating", "Authorising", "Executing"])
