@@ -24,7 +24,7 @@ def broken_rule(ask: Ask, decision: Decision) -> str | None:
     calls = decision.calls
     if not calls:
         ended = decision.refusal is not None or decision.finish in ("length", "content_filter")
-        forced = ask.mode == "required" and not ended
+        forced = ask.mode == "required" and ask.callable and not ended
         return "it calls no tool although tool_choice requires one" if forced else None
     if ask.mode == "none":
         return f"it calls {calls[0].name!r} although tool_choice is none or there are no tools"
