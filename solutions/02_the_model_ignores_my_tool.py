@@ -274,7 +274,7 @@ TEXTS = {
     "what, when, when not": BOX["get_weather"].description,
 }
 rates = [call_rate(lambda q, text=text: send(q, described(text))) for text in TEXTS.values()]
-figure, axes = canvas(6, 2, "The same questions, three descriptions (simulated)")
+figure, axes = canvas(6, 2, "Call rate of three descriptions (simulated)")
 axes.barh(list(TEXTS), [r.value for r in rates], xerr=whiskers(rates), color=[BAD, QUIET, GOOD])
 axes.set(xlim=(0, 1.05), xlabel="call rate")
 axes.invert_yaxis()

@@ -272,7 +272,7 @@ def _prose(ask: Ask, results: list[str], missing: list[str]) -> str:
     says = KNOWLEDGE["says"]["zh" if re.search("[\u4e00-\u9fff]", text) else "en"]
     if missing:
         return says["missing"].format(", ".join(dict.fromkeys(missing)))
-    nothing = says["vague" if _SAYS["vague"].search(text) else "nothing"]
+    nothing = says[next((kind for kind in ("vague", "small_talk") if _SAYS[kind].search(text)), "nothing")]
     return says["found"].format("; ".join(map(_facts, results))) if results else nothing
 
 
