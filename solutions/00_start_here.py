@@ -175,7 +175,8 @@ assert sent(client)[-1].body["messages"] == []
 # the cell, then run the check. A check never stops the notebook. It says `passed`, `open`, or what to think about.
 #
 # In a terminal, `uv run labkit progress` shows all notebooks and `uv run labkit check 00` runs all checks of one.
-# You work on copies in `my_work/`. Nothing overwrites them. Solutions lie in `solutions/`.
+# You work on copies in `my_work/`. Nothing overwrites them. Solutions lie in `solutions/`. And `uv run labkit doctor`
+# looks at your machine: Python, packages against their pins, kernel, proxy, keys (named, never shown), each with a remedy.
 
 # %% [markdown] task 0.1
 # **0.1 Be the model.** Make a client named `mine` whose model answers `您好` to the first request and `再见` to the
