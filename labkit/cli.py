@@ -112,8 +112,8 @@ def check(number: Annotated[str, typer.Argument(help="a chapter, such as 03")]):
     from labkit.classroom import workbook
 
     said = workbook.run_checks(hand_out(), number.zfill(2))
-    print("\n".join(map(str, said)))
-    raise typer.Exit(0 if all(one.state == "passed" for one in said) else 1)
+    print("\n".join(map(str, said)) or "no check was reached: run the notebook and read its first error")
+    raise typer.Exit(0 if said and all(one.state == "passed" for one in said) else 1)
 
 
 @app.command()
@@ -166,6 +166,22 @@ def wire_check(
     report = wire.run(base_url, os.environ.get("LABKIT_API_KEY"), vendor=vendor, announce=announce)
     print(report.text())
     raise typer.Exit(0 if report.ok else 1)
+
+
+@app.command("eval", context_settings=PASS_ON, add_help_option=False)
+def evaluate(context: typer.Context):
+    """Measure a prompt and a model: run, compare, gate, report."""
+    from labkit.measure.commands import evals
+
+    evals(context.args, prog_name="labkit eval")
+
+
+@app.command(context_settings=PASS_ON, add_help_option=False)
+def trace(context: typer.Context):
+    """Ask a file of traces: summary, mixed, worst."""
+    from labkit.measure.commands import traces
+
+    traces(context.args, prog_name="labkit trace")
 
 
 def read_json(path: Path) -> Any:

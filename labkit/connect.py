@@ -4,7 +4,6 @@ Offline: sim (a simulated model), script (your brain), replay (a recording), loc
 Over the network: openai, deepseek, qwen, kimi, or any base URL. Nothing else knows the difference.
 """
 
-import json
 import os
 from collections.abc import MutableSequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from labkit.protocol.errors import BadSetup
 from labkit.protocol.families import VENDORS, Vendor, vendor
 from labkit.service.api import Seen, Service
 from labkit.service.brains.local import Local, load
-from labkit.service.brains.recorded import Recorder, replay
+from labkit.service.brains.recorded import Recorder, json_or_text, replay
 from labkit.service.brains.simulated import simulated
 from labkit.service.decide import Brain
 from labkit.service.transport import AsyncTransport, SyncTransport
@@ -111,7 +110,7 @@ def _hooks(behind: Connection, record: str | Path | None, asynchronous: bool) ->
     def note(request: httpx2.Request) -> None:
         attempt = int(request.headers.get("x-stainless-retry-count", 0)) + 1
         headers = {name: value for name, value in request.headers.items() if name != "authorization"}
-        body = json.loads(request.content or b"null")
+        body = json_or_text(request.content.decode("utf-8", "replace") or "null")
         behind.sent.append(Seen(len(behind.sent) + 1, request.url.path, body, headers, attempt, status=0))
 
     async def note_async(request: httpx2.Request) -> None:

@@ -116,9 +116,10 @@ def hint(task: str, folder: Path | str = ".") -> None:
 def _hints(task: str, folder: Path) -> list[str]:
     for path in notebooks(folder):
         for cell in cells(path):
-            if cell["metadata"].get("labkit") == f"task {task}":
-                return [text.strip() for text in HINT.findall("".join(cell["source"]))]
-    raise BadFile(f"there is no task {task} in {folder}", hint="Tasks are named like 3.1: notebook, number.")
+            found = HINT.findall("".join(cell["source"]))
+            if cell["metadata"].get("labkit") == f"task {task}" and found:
+                return [text.strip() for text in found]
+    raise BadFile(f"no hints for {task} in {folder}", hint="Tasks are named like 3.1: notebook, number.")
 
 
 def progress(number: str = "", folder: Path | str = ".") -> None:

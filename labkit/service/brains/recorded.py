@@ -171,17 +171,18 @@ class Recorder:
                 {
                     "host": request.url.host,
                     "path": request.url.path,
-                    "request": _json_or_text(request.content.decode()),
+                    "request": json_or_text(request.content.decode("utf-8", "replace")),
                     "status": response.status_code,
                     "headers": {k: v for k, v in response.headers.items() if KEPT_HEADERS.match(k)},
-                    "sse" if "event-stream" in kind else "response": _json_or_text(response.text),
+                    "sse" if "event-stream" in kind else "response": json_or_text(response.text),
                 }
             )
             whole = {"origin": "recorded by labkit", "interactions": self.interactions}
             write_text(self.path, scrub(json.dumps(whole, ensure_ascii=False, indent=1)) + "\n")
 
 
-def _json_or_text(text: str) -> Any:
+def json_or_text(text: str) -> Any:
+    """The value that a text holds as JSON, or else the text itself."""
     try:
         return json.loads(text)
     except ValueError:
