@@ -180,22 +180,29 @@ def typescript(tool: Json) -> str:
 
 
 @lru_cache(512)
-def _count_tools(packed: bytes, encoding: str, reasoning: bool) -> int:
+def _count_tools(packed: bytes, encoding: str) -> int:
     tools = marshal.loads(packed)
-    block = 97 if reasoning else 16 if encoding == "o200k_base" else 17
-    return block + sum(count_text(typescript(tool), encoding) for tool in tools) - len(tools) * 3 // 2
+    return sum(count_text(typescript(tool), encoding) for tool in tools) - len(tools) * 3 // 2
 
 
-def count_tools(tools: Sequence[Json], family: Family) -> int:
+def count_tools(tools: Sequence[Json], family: Family, *, chat: bool = True) -> int:
     """Tokens that a list of tools adds to a prompt; the same list again costs a look-up."""
-    return _count_tools(marshal.dumps(list(tools), 2), family.encoding, family.reasoning) if tools else 0
+    if not tools:
+        return 0
+    plain = 17 if family.encoding == "cl100k_base" else 16
+    around = (97 if family.reasoning else plain) if chat else (14 if family.reasoning else 11)
+    return around + _count_tools(marshal.dumps(list(tools), 2), family.encoding)
 
 
 def count_request(body: Json, family: Family) -> TokenCount:
-    """Prompt tokens of a Chat body; tools share the first system message, which saves four tokens."""
-    parts = {"tools": count_tools(body.get("tools") or (), family)}
+    """Prompt tokens of a Chat body, or of a Responses body in Chat form (it keeps its `input`).
+
+    Tools share the first system message, which saves four tokens.
+    """
+    parts = {"tools": count_tools(body.get("tools") or (), family, chat="input" not in body)}
     if schema := ((body.get("response_format") or {}).get("json_schema") or {}).get("schema"):
         text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+        text = text.replace('"additionalProperties":false,', "")
         parts["format"] = PER_MESSAGE + count_text(text, family.encoding)
     for message in body["messages"]:
         role = message["role"]

@@ -232,10 +232,11 @@ def as_json(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def padded(event: Json, stamp: Stamp, position: int, options: Json) -> bytes:
-    """An event as JSON, with `obfuscation` up to one byte more than a multiple of 16, as recorded."""
+def padded(event: Json, stamp: Stamp, position: int, options: Json, delta: str | None = None) -> bytes:
+    """An event as JSON, `obfuscation` filling its delta, or its bytes less one, to a multiple of 16."""
     if options.get("include_obfuscation") is False:
         return as_json(event)
     bare = as_json({**event, "obfuscation": ""})
-    padding = digest((1 - len(bare)) % 16, f"{stamp.seed}/{stamp.number}/{position}")
+    missing = (1 - len(bare)) % 16 if delta is None else -len(delta) % 16
+    padding = digest(missing, f"{stamp.seed}/{stamp.number}/{position}")
     return bare[:-2] + padding.encode() + b'"}'

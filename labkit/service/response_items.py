@@ -4,21 +4,26 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from labkit.protocol.messages import ToolCall, Usage
+from labkit.protocol.messages import Usage
 from labkit.service.replies import Json, Settled, Stamp, as_json, fragments, padded
 
-ECHOED = json.loads("""{
+SEALED, UNKNOWN_YET = "reasoning.encrypted_content", ("usage", "incomplete_details", "completed_at")
+SAID_BACK = json.loads("""{
   "background": false, "instructions": null, "max_output_tokens": null, "max_tool_calls": null,
   "parallel_tool_calls": true, "previous_response_id": null, "prompt_cache_key": null,
-  "safety_identifier": null, "service_tier": "default", "store": true, "temperature": 1.0,
-  "tool_choice": "auto", "tools": [], "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled",
+  "prompt_cache_retention": null, "safety_identifier": null, "service_tier": "default", "store": true,
+  "temperature": 1.0, "tool_choice": "auto", "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled",
   "user": null, "metadata": {}
 }""")
+NEWER = {"prompt_cache_retention": "24h", "top_p": 0.98}
 
 
 def response(stamp: Stamp, body: Json, settled: Settled, usage: Usage) -> Json:
-    """A `response` object of a settled decision; what the request set is said back."""
-    cut = settled.finish in ("length", "content_filter")
+    """A `response` object of a settled decision, as recorded in 2026; what the request set is said back."""
+    family, cut = stamp.family, settled.finish in ("length", "content_filter")
+    defaults = SAID_BACK | NEWER if family.only_24h_cache else SAID_BACK
+    reasoning = {"effort": family.default_effort, "summary": None}
+    reasoning |= {"context": "current_turn", "mode": "standard"} if family.only_24h_cache else {}
     reason = {"length": "max_output_tokens"}.get(settled.finish, settled.finish)
     return {
         "id": stamp.id("resp_", 48),
@@ -27,38 +32,44 @@ def response(stamp: Stamp, body: Json, settled: Settled, usage: Usage) -> Json:
         "status": "incomplete" if cut else "completed",
         "error": None,
         "incomplete_details": {"reason": reason} if cut else None,
-        "model": stamp.family.snapshot,
-        "output": list(_items(stamp, settled, "incomplete" if cut else "completed")),
-        **{key: default if body.get(key) is None else body[key] for key, default in ECHOED.items()},
-        "reasoning": {"effort": stamp.family.default_effort, "summary": None} | (body.get("reasoning") or {}),
+        "model": family.snapshot,
+        "output": list(_items(stamp, body, settled, "incomplete" if cut else "completed")),
+        **{key: default if body.get(key) is None else body[key] for key, default in defaults.items()},
+        "tools": [{"description": None, **tool} for tool in body.get("tools") or ()],
+        "reasoning": reasoning | (body.get("reasoning") or {}),
         "text": {"format": {"type": "text"}, "verbosity": "medium"} | (body.get("text") or {}),
         "usage": _usage(usage, stamp),
+        "completed_at": stamp.created,
+        "frequency_penalty": 0.0,
+        "presence_penalty": 0.0,
+        "moderation": None,
+        "billing": {"payer": "developer"},
     }
 
 
-def _items(stamp: Stamp, settled: Settled, status: str) -> Iterator[Json]:
+def _items(stamp: Stamp, body: Json, settled: Settled, status: str) -> Iterator[Json]:
     if settled.reasoning_tokens or settled.reasoning_text:
-        summary = [{"type": "summary_text", "text": settled.reasoning_text}] if settled.reasoning_text else []
-        yield {"id": stamp.id("rs_", 48), "type": "reasoning", "summary": summary}
-    if settled.refusal is not None:
-        yield _message(stamp, status, {"type": "refusal", "refusal": settled.refusal})
-    elif settled.text is not None or not settled.calls:
-        text = settled.text or ""
-        yield _message(
-            stamp, status, {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
+        shown = settled.reasoning_text and (body.get("reasoning") or {}).get("summary")
+        summary = [{"type": "summary_text", "text": settled.reasoning_text}] if shown else []
+        sealed = (
+            {"encrypted_content": stamp.id("gAAAAA", 80)} if SEALED in (body.get("include") or ()) else {}
         )
-    for position, call in enumerate(settled.calls):
-        yield _function_call(stamp, status, position, call)
+        yield {"id": stamp.id("rs_", 48), "type": "reasoning", **sealed, "summary": summary}
+    if settled.refusal is not None:
+        yield _message(stamp, status, settled, {"type": "refusal", "refusal": settled.refusal})
+    elif settled.text is not None or not settled.calls:
+        part = {"type": "output_text", "annotations": [], "logprobs": [], "text": settled.text or ""}
+        yield _message(stamp, status, settled, part)
+    for place, call in enumerate(settled.calls):
+        head = {"id": stamp.id("fc_", 48, str(place)), "type": "function_call", "status": status}
+        yield head | {"arguments": call.arguments, "call_id": call.id, "name": call.name}
 
 
-def _message(stamp: Stamp, status: str, part: Json) -> Json:
+def _message(stamp: Stamp, status: str, settled: Settled, part: Json) -> Json:
+    phase = "commentary" if settled.calls else "final_answer"
+    named = {"phase": phase} if stamp.family.only_24h_cache else {}
     head = {"id": stamp.id("msg_", 48), "type": "message", "status": status}
-    return head | {"content": [part], "role": "assistant"}
-
-
-def _function_call(stamp: Stamp, status: str, position: int, call: ToolCall) -> Json:
-    head = {"id": stamp.id("fc_", 48, str(position)), "type": "function_call", "status": status}
-    return head | {"arguments": call.arguments, "call_id": call.id, "name": call.name}
+    return head | {"content": [part], **named, "role": "assistant"}
 
 
 def _usage(usage: Usage, stamp: Stamp) -> Json:
@@ -76,12 +87,13 @@ def event_lines(whole: Json, stamp: Stamp, options: Json) -> Iterator[bytes]:
     """The stream of a response: created, in progress, each item added, filled and done, and the whole."""
     for number, event in enumerate(_events(whole)):
         event = {**event, "sequence_number": number}
-        data = padded(event, stamp, number, options) if "delta" in event else as_json(event)
+        data = padded(event, stamp, number, options, event["delta"]) if "delta" in event else as_json(event)
         yield b"event: " + event["type"].encode() + b"\ndata: " + data + b"\n\n"
 
 
 def _events(whole: Json) -> Iterator[Json]:
-    opened = {**whole, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    whole = {key: value for key, value in whole.items() if key != "billing"}
+    opened = {**whole, "status": "in_progress", "output": [], **dict.fromkeys(UNKNOWN_YET)}
     yield {"type": "response.created", "response": opened}
     yield {"type": "response.in_progress", "response": opened}
     for index, item in enumerate(whole["output"]):
@@ -101,8 +113,7 @@ def _filling(item: Json, at: Json) -> Iterator[Json]:
     if item["type"] == "function_call":
         for piece in fragments(item["arguments"]):
             yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
-        done = {"arguments": item["arguments"], "name": item["name"]}
-        yield {"type": "response.function_call_arguments.done", **at, **done}
+        yield {"type": "response.function_call_arguments.done", **at, "arguments": item["arguments"]}
     for index, part in enumerate(item.get("content", ())):
         yield from _part(part, {**at, "content_index": index})
 
