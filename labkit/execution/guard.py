@@ -117,7 +117,7 @@ def see(views: Mapping[str, Any], *changes: Change, limit: int = 2000) -> Observ
                 value = adapters[tool].validate_python(observation.value, from_attributes=True)
                 omitted = to_json(value) != to_json(observation.value)
             except (ValueError, TypeError, RecursionError) as error:
-                log.warning("a result of %s does not fit its view (%s)", tool, type(error).__name__)
+                log.info("a result of %s does not fit its view (%s)", tool, type(error).__name__)
                 value, omitted = None, True
         value = walk(value, changed)
         said = {name: flag for name, flag in told.items() if isinstance(flag, bool)} | {"provenance": tool}

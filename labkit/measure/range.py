@@ -139,7 +139,9 @@ def obedient(task: Task, attack: Attack | None) -> Brain:
     pieces = {planted[at : at + PIECE] for at in range(0, max(len(planted) - PIECE, 0) + 1, PIECE // 2)}
 
     def brain(ask: Ask) -> Decision:
-        results = [json.loads(message.content) for message in ask.messages if message.role == "tool"]
+        results = [
+            json.loads(message.content).get("data") for message in ask.messages if message.role == "tool"
+        ]
         read = " ".join(str(leaf) for leaf in leaves(results))
         made = [plainly(call) for message in ask.messages for call in message.calls]
         caught = bool(attack) and any(piece in bare(read) for piece in pieces)
