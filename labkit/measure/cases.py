@@ -56,7 +56,6 @@ class Case(Strict):
     action: Action
     calls: tuple[ExpectedCall, ...] = ()
     ordered: bool = False
-    tools: tuple[str, ...] | None = None
     user: str = "C-01"
     tenant: str = "xinghe"
     permissions: frozenset[str] = frozenset({"read", "write"})

@@ -14,11 +14,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from labkit.files import dataset
 from labkit.protocol.errors import BadFile
 from labkit.protocol.families import family
 from labkit.protocol.messages import Usage
-from labkit.protocol.tokens import count_request
+from labkit.protocol.tokens import count_message, count_request, count_tools
 
 MILLION = Decimal(1_000_000)
 LONG_CONTEXT = 272_000
@@ -33,11 +35,11 @@ class Price:
     model: str
     input: Decimal
     output: Decimal
-    cached: Decimal | None
-    cache_write: Decimal | None
-    peak_factor: Decimal
     source: str
     date: date
+    cached: Decimal | None = None
+    cache_write: Decimal | None = None
+    peak_factor: Decimal = Decimal(1)
 
 
 @lru_cache(maxsize=4)
@@ -49,7 +51,12 @@ def load_prices(path: Path | None = None) -> dict[str, Price]:
     """
     path = path or dataset("prices") / "prices.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["prices"]
-    return {row["model"]: _price(row, path) for row in rows}
+    try:
+        return {price.model: price for price in TypeAdapter(list[Price]).validate_python(rows)}
+    except ValidationError as error:
+        (number, *where), said = error.errors()[0]["loc"], error.errors()[0]["msg"]
+        about = f"{rows[number].get('model')!r}, {'.'.join(map(str, where))}"
+        raise BadFile(f"{path.name}: price row {about}: {said}") from None
 
 
 def price_of(model: str, prices: dict[str, Price] | None = None) -> Price | None:
@@ -65,8 +72,7 @@ def price_of(model: str, prices: dict[str, Price] | None = None) -> Price | None
 def money(usage: Usage, price: Price | None, at: datetime | None = None) -> Decimal | None:
     """USD for this usage, or None when unpriced; peak hours and long input are billed by the vendor's rule.
 
-    >>> half, three, cached = Decimal("0.5"), Decimal(3), Decimal("0.05")
-    >>> rate = Price("m", half, three, cached, None, Decimal(1), "an example", date.min)
+    >>> rate = Price("m", Decimal("0.5"), Decimal(3), "an example", date.min, cached=Decimal("0.05"))
     >>> money(Usage(input=20212, output=931, cached=16298), rate)
     Decimal('0.0055649')
     """
@@ -83,6 +89,36 @@ def money(usage: Usage, price: Price | None, at: datetime | None = None) -> Deci
         into, out = into * 2, out * Decimal("1.5")
     factor = price.peak_factor if at and _is_peak(at) else Decimal(1)
     return (into + out) * factor / MILLION
+
+
+def parts(body: dict[str, Any], examples: int = 0) -> dict[str, int]:
+    """Tokens of a Chat request by what put them there; `examples` messages after the rules are few-shot.
+
+    >>> parts({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]})["dynamic"]
+    5
+    """
+    of, messages = family(body["model"]), body["messages"]
+    rules = next((n for n, m in enumerate(messages) if m["role"] not in ("system", "developer")), 0)
+    found = dict.fromkeys(("schemas", "rules", "few_shot", "dynamic", "results", "frame"), 0)
+    found["schemas"] = count_tools(body.get("tools") or (), of)
+    for number, message in enumerate(messages):
+        shown = "few_shot" if number < rules + examples else "dynamic"
+        part = (
+            "rules"
+            if number < rules
+            else "results"
+            if message["role"] == "tool" and shown == "dynamic"
+            else shown
+        )
+        found[part] += count_message(message, of)
+    return found | {"frame": count_request(body, of).total - sum(found.values())}
+
+
+def schemas(tools: Sequence[dict[str, Any]], model: str) -> dict[str, int]:
+    """Tokens that each tool adds to every single request, by what leaving it out would save."""
+    of, all_tools = family(model), count_tools(tools, family(model))
+    rest = {tool["function"]["name"]: [other for other in tools if other is not tool] for tool in tools}
+    return {name: all_tools - count_tools(others, of) for name, others in rest.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +159,6 @@ def forecast(
         inputs.append(inputs[-1] + reply + result)
     usage = Usage(sum(inputs), sum(replies), cached=int(sum(inputs) * cached_share))
     return Forecast(len(replies), usage, money(usage, price_of(body["model"])))
-
-
-def _price(row: dict[str, Any], path: Path) -> Price:
-    def amount(key: str) -> Decimal | None:
-        return None if row.get(key) is None else Decimal(row[key])
-
-    try:
-        return Price(
-            row["model"],
-            Decimal(row["input"]),
-            Decimal(row["output"]),
-            amount("cached"),
-            amount("cache_write"),
-            Decimal(row.get("peak_factor", "1")),
-            row["source"],
-            date.fromisoformat(row["date"]),
-        )
-    except (KeyError, ValueError, ArithmeticError, TypeError) as error:
-        raise BadFile(f"{path.name}: the price row {row.get('model', row)!r} is wrong ({error!r})") from None
 
 
 def _is_peak(at: datetime) -> bool:

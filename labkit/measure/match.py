@@ -14,7 +14,7 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One expected call: the accepted values of each argument, `ANY` for any text; `optional` ones may lack."""
+    """One expected call: accepted values of each argument, `ANY` for any text; `optional` ones may lack."""
 
     name: str
     arguments: Accepted

@@ -7,20 +7,25 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from aiolimiter import AsyncLimiter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from labkit.connect import OFFLINE, Client, connect, model_for
+from labkit.execution.executor import Executor
+from labkit.execution.patience import Retry
 from labkit.files import append_jsonl, read_appended
 from labkit.measure.cases import Case
 from labkit.measure.metrics import grade
-from labkit.measure.trace import traced
-from labkit.runtime import Agent
+from labkit.measure.trace import record, watch
+from labkit.protocol.families import family
+from labkit.protocol.tools import Toolbox
+from labkit.runtime import Agent, State, arun, run
 from labkit.shop.payments import Fault, lost_after, lost_before, throttled
+from labkit.shop.tools import desk_policy, shop_tools
 from labkit.shop.world import Shop, diff, snapshot
 
 Row = dict[str, Any]
@@ -29,34 +34,87 @@ Build = Callable[[Shop, Case, int], Agent]
 FAULTS: dict[str, Callable[[int], Fault]] = {
     "lost_before": lost_before, "lost_after": lost_after, "throttled": throttled
 }  # fmt: skip
+RETRY = Retry(frozenset({"read", "keyed_write"}))
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Builds the shop's agent for one sample; plain data, so that it can travel to another machine.
+
+    Offline every sample has a client of its own, so that its row does not depend on which ran before.
+    """
+
+    which: str | None = None
+    model: str = ""
+    rules: str = ""
+    tools: Callable[[Shop], Toolbox] = shop_tools
+    asynchronous: bool = False
+
+    def __call__(self, shop: Shop, case: Case, repeat: int) -> Agent:
+        offline = self.which in (None, *OFFLINE)
+        client = (connect if offline else _online)(self.which, asynchronous=self.asynchronous)
+        model = self.model or model_for(client, sampling=True)
+        options = {"temperature": 0.2, "seed": repeat} if family(model) and family(model).sampling else {}
+        tools = self.tools(shop)
+        executor = Executor(tools, ask=shop.payments.query, retry=RETRY, sleep=_at_once, asleep=_soon)
+        return Agent(client, model, tools, executor, desk_policy(shop), system=self.rules, options=options)
+
+
+@lru_cache(maxsize=8)
+def _online(which: str, asynchronous: bool) -> Client:
+    return connect(which, asynchronous=asynchronous)
+
+
+def _at_once(seconds: float) -> None:
+    """The shop of an eval is not really busy: nothing is gained by waiting for it."""
+
+
+async def _soon(seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+class Sample:
+    """One case in a shop of its own: the agent before its run, the row after it."""
+
+    def __init__(self, build: Build, case: Case, repeat: int, version: str = ""):
+        self.case, self.version = case, version
+        self.about = {"case": case.id, "repeat": repeat, "version": version, "kind": case.kind}
+        self.shop = Shop(faults=[FAULTS[name](number) for number, name in enumerate(case.faults, 1)])
+        self.before = snapshot(self.shop)
+        self.agent, self.arrows = watch(build(self.shop, case, repeat))
+        self.who = {"identity": case.identity, "run_id": f"{case.id}#{repeat}"}
+
+    def row(self, state: State) -> Row:
+        trace = record(self.agent, state, self.arrows, prompt_version=self.version)
+        changes = diff(self.before, snapshot(self.shop))
+        self.shop.close()
+        expected = self.case.calls[0].name if self.case.calls else "none"
+        seen = {"expected": expected, "called": list(trace.tool_names), "trace": asdict(trace)}
+        return self.about | seen | graded(lambda: asdict(grade(self.case, state, changes)))
 
 
 def desk_unit(build: Build, *, version: str = "") -> Callable[[Case, int], Row]:
-    """The unit for the shop: a fresh shop, one traced run of the agent that `build` makes, one grade.
-
-    A grader that breaks is not the model's fault: its row holds `grader_error` and no grade (E04).
-    """
+    """The unit for the shop: a fresh shop, one traced run of the agent that `build` makes, one grade."""
 
     def unit(case: Case, repeat: int) -> Row:
-        shop = Shop(faults=[FAULTS[name](number) for number, name in enumerate(case.faults, 1)])
-        before = snapshot(shop)
-        agent = build(shop, case, repeat)
-        run_id = f"{case.id}#{repeat}"
-        state, record = traced(
-            agent, case.input, identity=case.identity, run_id=run_id, prompt_version=version
-        )
-        changes = diff(before, snapshot(shop))
-        shop.close()
-        about = {"case": case.id, "repeat": repeat, "version": version}
-        about |= {"kind": case.kind, "language": case.language}
-        expected = case.calls[0].name if case.calls else "none"
-        row = about | {"expected": expected, "called": list(record.tool_names), "trace": asdict(record)}
-        return row | graded(lambda: asdict(grade(case, state, changes)))
+        sample = Sample(build, case, repeat, version)
+        return sample.row(run(sample.agent, case.input, **sample.who))
+
+    return unit
+
+
+def async_desk_unit(build: Build, *, version: str = "") -> Callable[[Case, int], Awaitable[Row]]:
+    """The same for an agent with an `AsyncOpenAI`, so that samples wait for the network side by side."""
+
+    async def unit(case: Case, repeat: int) -> Row:
+        sample = Sample(build, case, repeat, version)
+        return sample.row(await arun(sample.agent, case.input, **sample.who))
 
     return unit
 
 
 def graded(grader: Callable[[], Row]) -> Row:
+    """A grader that breaks is not the model's fault: the row says so and has no grade (E04)."""
     try:
         return {"grade": grader(), "grader_error": ""}
     except Exception as error:
@@ -88,25 +146,18 @@ async def aevaluate(
     path: Path | str,
     *,
     concurrency: int = 8,
-    requests_per_minute: float | None = None,
-    tokens_per_minute: float | None = None,
-    tokens_per_sample: float = 0.0,
+    gap: float = 0.0,
     quiet: bool = True,
 ) -> int:
-    """The same, `concurrency` samples at a time, within the provider's limits; Ctrl-C loses only those."""
-    limits = [
-        (AsyncLimiter(most), amount)
-        for most, amount in ((requests_per_minute, 1.0), (tokens_per_minute, tokens_per_sample))
-        if most
-    ]
-    todo, ran = pending(cases, repeats, path), 0
+    """The same, `concurrency` samples at a time, `gap` seconds between starts; Ctrl-C loses only those."""
+    todo, ran, now, start = pending(cases, repeats, path), 0, asyncio.get_running_loop().time, 0.0
     with _bar(len(cases) * repeats, quiet) as tick:
 
         async def work() -> None:
-            nonlocal ran
+            nonlocal ran, start
             for case, repeat in todo:
-                for limiter, amount in limits:
-                    await limiter.acquire(amount)
+                start = max(start + gap, now())
+                await asyncio.sleep(start - now())
                 row = unit(case, repeat)
                 append_jsonl(path, [await row if inspect.isawaitable(row) else row])
                 ran += 1
@@ -116,6 +167,15 @@ async def aevaluate(
             for _ in range(concurrency):
                 group.create_task(work())
     return ran
+
+
+def spacing(requests: float, tokens: float, requests_per_minute: float, tokens_per_minute: float) -> float:
+    """Seconds between two samples of so many requests and tokens that keep a provider's limits.
+
+    >>> spacing(2, 2600, requests_per_minute=500, tokens_per_minute=200_000)
+    0.78
+    """
+    return max(60 * requests / requests_per_minute, 60 * tokens / tokens_per_minute)
 
 
 def keep(rows: Iterable[Row], path: Path | str, total: int, quiet: bool) -> int:

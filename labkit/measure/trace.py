@@ -6,11 +6,13 @@ Records go to JSON lines, append-only, and from there into SQLite, where a thous
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from labkit.control.choice import Parameters
 from labkit.execution.outcome import Observation, redact
@@ -21,6 +23,7 @@ from labkit.runtime import Agent, State, run
 from labkit.runtime.machine import choice_now
 
 PREVIEW = 200
+Arrow = tuple[State, State, float]  # before, after, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,31 +91,33 @@ class RunRecord:
         return tuple(call.tool_name for call in self.calls)
 
 
+_RECORD = TypeAdapter(RunRecord)
+
+
+def watch(agent: Agent) -> tuple[Agent, list[Arrow]]:
+    """The same agent, and the list that its arrows will go to."""
+    arrows: list[Arrow] = []
+    return replace(agent, on_step=lambda *arrow: arrows.append(arrow)), arrows
+
+
 def traced(
-    agent: Agent,
-    start: Any,
-    *,
-    prompt_version: str = "",
-    content: bool = True,
-    perform: Callable[..., State] = run,
-    **who: Any,
+    agent: Agent, start: Any, *, prompt_version: str = "", content: bool = True, **who: Any
 ) -> tuple[State, RunRecord]:
     """Run an agent and keep the record; `content=False` leaves out what people and tools said."""
-    arrows: list[tuple[State, State, float]] = []
-    watched = replace(agent, on_step=lambda *arrow: arrows.append(arrow))
-    state = perform(watched, start, **who)
-    return state, record(agent, state, arrows, prompt_version=prompt_version, content=content)
+    watched, arrows = watch(agent)
+    state = run(watched, start, **who)
+    return state, record(watched, state, arrows, prompt_version=prompt_version, content=content)
 
 
 def record(
     agent: Agent,
     state: State,
-    arrows: Iterable[tuple[State, State, float]],
+    arrows: Iterable[Arrow],
     *,
     prompt_version: str = "",
     content: bool = True,
 ) -> RunRecord:
-    """The record of a run that went through these arrows (before, after, seconds)."""
+    """The record of a run that went through these arrows."""
     arrows = tuple(arrows)
     steps = tuple(_step(*arrow) for arrow in arrows)
     calls = tuple(_call(seen, content) for seen in state.observations)
@@ -152,14 +157,8 @@ def read(path: Path | str) -> Iterator[RunRecord]:
 
 
 def from_json(row: dict[str, Any]) -> RunRecord:
-    known = {field.name for field in fields(RunRecord)}
-    row = {name: value for name, value in row.items() if name in known}
-    calls, steps = (
-        (CallRecord(**call) for call in row["calls"]),
-        (StepRecord(**step) for step in row["steps"]),
-    )
-    tools = tuple(row["tools_provided"])
-    return RunRecord(**row | {"calls": tuple(calls), "steps": tuple(steps), "tools_provided": tools})
+    """The record of one line; fields of another version of labkit are left out."""
+    return _RECORD.validate_python(row)
 
 
 def database(records: Iterable[RunRecord], path: Path | str = ":memory:") -> sqlite3.Connection:

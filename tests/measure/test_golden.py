@@ -5,45 +5,15 @@ from collections import Counter
 
 import pytest
 
-from labkit.connect import connect
-from labkit.execution.executor import Executor
-from labkit.execution.ledger import Ledger
-from labkit.execution.patience import Retry
-from labkit.measure.cases import Case, golden, load_cases
+from labkit.measure.cases import golden, load_cases
 from labkit.measure.runner import desk_unit
 from labkit.protocol.errors import BadFile
-from labkit.protocol.messages import ToolCall
-from labkit.runtime import Agent
-from labkit.service.brains.scripted import script
-from labkit.shop.tools import desk_policy, shop_tools
+from tests.measure.desk import reference, scripted_build
 
-RETRY = Retry(frozenset({"read", "keyed_write"}))
 TEN_KINDS = {
     "missing_argument", "ambiguity", "refusal", "unauthorised", "injection", "side_effect", "ordered",
     "tool_error", "empty_result", "boundary",
 }  # fmt: skip
-
-
-def _unit(steps):
-    def build(shop, case, repeat):
-        tools = shop_tools(shop)
-        executor = Executor(
-            tools,
-            ledger=Ledger(),
-            ask=shop.payments.query,
-            retry=RETRY,
-            sleep=lambda s: None,
-        )
-        client = connect("script", script(*steps(case)))
-        return Agent(client, "gpt-4.1-mini", tools, executor, desk_policy(shop))
-
-    return desk_unit(build)
-
-
-def _reference(case: Case):
-    calls = [ToolCall("", call.name, call.reference()) for call in case.calls]
-    turns = [[call] for call in calls] if case.ordered else [calls]
-    return [*(turn for turn in turns if turn), case.answer]
 
 
 def test_the_set_has_300_cases_in_both_languages_and_all_ten_kinds():
@@ -57,7 +27,7 @@ def test_the_set_has_300_cases_in_both_languages_and_all_ten_kinds():
 
 @pytest.fixture(scope="module")
 def reference_rows():
-    unit = _unit(_reference)
+    unit = desk_unit(scripted_build(reference))
     return [unit(case, 0) for case in golden()]
 
 
@@ -70,15 +40,15 @@ def test_reference_runs_cover_no_grader_error(reference_rows):
 
 
 def test_an_empty_run_fails_every_case():
-    unit = _unit(lambda case: [""])
+    unit = desk_unit(scripted_build(lambda case: [""]))
     assert [case.id for case in golden() if unit(case, 0)["grade"]["success"]] == []
 
 
 def test_a_run_that_does_the_opposite_fails():
     """A case that expects a call is not passed by a polite refusal, nor the other way round."""
-    unit = _unit(lambda case: ["抱歉，办不到。"])
-    passed = {case.kind for case in golden() if unit(case, 0)["grade"]["success"]}
-    assert passed == {"refusal"}
+    unit, sample = desk_unit(scripted_build(lambda case: ["抱歉，办不到。"])), golden()[::6]
+    assert {case.kind for case in sample} == TEN_KINDS | {"happy"}
+    assert {case.kind for case in sample if unit(case, 0)["grade"]["success"]} == {"refusal"}
 
 
 @pytest.mark.parametrize(
