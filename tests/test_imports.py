@@ -14,7 +14,11 @@ import labkit
 ROOT = Path(labkit.__file__).parent
 CORE = ("protocol", "control", "execution", "runtime")
 HEAVY = ("openai", "matplotlib", "ipywidgets", "opentelemetry", "uvicorn", "jupyterlab", "nbclient", "numpy")
-MAY_IMPORT_LATE = {"cli": "start-up time", "service/brains/local": "an extra of 100 MB"}
+MAY_IMPORT_LATE = {
+    "cli": "start-up time",
+    "service/brains/local": "an extra of 100 MB",
+    "measure/commands": "Ray, an extra",
+}
 
 
 def name_of(path: Path) -> str:

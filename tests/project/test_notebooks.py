@@ -11,9 +11,7 @@ from labkit.files import ROOT
 
 BUILT = sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "solutions").glob("*.ipynb")])
 WORD = re.compile(r"[A-Za-z0-9_'-]+|[\u4e00-\u9fff]{2}")
-PRIVATE = re.compile(
-    r"0x[0-9a-f]{6,}|/tmp/|/home/|/Users/|/root/|[A-Z]:\\\\|site-packages|\d\d:\d\d:\d\d|\bsk-\w{8}"
-)
+PRIVATE = re.compile(r"0x[0-9a-f]{6,}|/tmp/|/home/|/Users/|/root/|[A-Z]:\\\\|site-packages|\bsk-\w{8}")
 SHORT = {"00_start_here"}  # five minutes, not forty-five
 
 each_source = pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)
@@ -63,7 +61,7 @@ def test_no_cell_leaves_python(path):
 
 
 @each_built
-def test_outputs_hold_nothing_of_this_machine_or_hour(path):
+def test_outputs_hold_nothing_of_this_machine(path):
     outputs = [output for cell in cells(path, "code") for output in cell["outputs"]]
     assert PRIVATE.findall(json.dumps(outputs, ensure_ascii=False)) == []
     assert [output for output in outputs if output.get("name") == "stderr"] == []
