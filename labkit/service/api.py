@@ -3,6 +3,7 @@
 Route, JSON, key, rules, planned fault, brain, hard controls, reply: the first that says no answers.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ from labkit.service.checks import (
 )
 from labkit.service.decide import Ask, Brain, Decision, ask_of, chat_form
 from labkit.service.door import CHAT, Refused, Seen, attempt_of, check_door, parse
-from labkit.service.faults import Fault, troubled
+from labkit.service.faults import SORRY, Fault, troubled
 from labkit.service.obey import broken_rule
 from labkit.service.replies import Json, Settled, Stamp, as_json, chunk_lines, completion, digest, settle
 from labkit.service.response_items import event_lines, response
@@ -34,6 +35,7 @@ from labkit.service.response_items import event_lines, response
 START = 1_796_000_000.0
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
 STORED, KEPT, WORTH_KEEPING = 10_000, 1_000, 20_000
+log = logging.getLogger(__name__)
 NO_FAULT, NO_RETRY = Fault(0), {"x-should-retry": "false"}
 JSON, STREAM = (b"content-type", b"application/json"), (b"content-type", b"text/event-stream; charset=utf-8")
 ALWAYS = [
@@ -114,7 +116,8 @@ class Service:
             key = (headers.get("authorization") or "") if self.require_key else None
             check_door(method, where, body, key)
             answer = self._models(number, where) if method == "GET" else self._turn(number, where, body, raw)
-        except Refused as refused:
+        except Exception as failure:
+            refused = failure if isinstance(failure, Refused) else _own_fault(failure)
             error, extra = refused.error, refused.headers.items()
             own = [JSON, *((name.encode(), value.encode()) for name, value in extra)]
             answer = Answer(error.status, self._headers(number, own), as_json(error.body()))
@@ -223,3 +226,10 @@ class Service:
             (b"x-ratelimit-remaining-tokens", b"%d" % max(TOKENS_PER_MINUTE - tokens, 0)),
             (b"x-ratelimit-reset-tokens", b"%dms" % (60_000 * tokens // TOKENS_PER_MINUTE)),
         ]
+
+
+def _own_fault(failure: Exception) -> Refused:
+    """An error of this service itself: logged whole, told in words, never a traceback on the wire."""
+    log.error("the offline service failed", exc_info=failure)
+    message = f"{SORRY} (labkit: {type(failure).__name__}; its log has the rest)"
+    return Refused(WireError(message, None, "internal_error", 500, "server_error"), NO_RETRY)

@@ -84,7 +84,7 @@ def settle(decision: Decision, ask: Ask, stamp: Stamp) -> Settled:
 
 
 def _stops(stop: str | list[str] | None) -> Sequence[str]:
-    return (stop,) if isinstance(stop, str) else stop or ()
+    return [text for text in ((stop,) if isinstance(stop, str) else stop or ()) if text]
 
 
 def _with_id(call: ToolCall, position: int, stamp: Stamp, ask: Ask) -> ToolCall:
