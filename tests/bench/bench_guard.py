@@ -17,7 +17,7 @@ from labkit.execution.guard import View, delimit, egress, neutralise, quoted, sc
 from labkit.execution.outcome import Observation, Prepared, success_result
 from labkit.execution.permission import PermissionRequest, ask_before_writes, compose
 from labkit.files import dataset, read_jsonl
-from labkit.measure.range import DEFENCES, Attack, Range, Task, load, measure
+from labkit.measure.range import DEFENCES, Attack, Range, Task, load, measure, obedient
 from labkit.measure.stats import wilson
 from labkit.protocol.messages import ToolCall, user
 from labkit.service.brains.simulated import simulated
@@ -127,16 +127,17 @@ def embedding() -> Callable[[str], bool]:
 
 def table() -> None:
     grounds, tasks, attacks = Range(), list(load(Task, "tasks")), list(load(Attack, "attacks"))
-    brains = {"obedient": None, "simulated": lambda *_: simulated(obeys_tool_results=True)}
+    brains = {"obedient": obedient, "simulated": lambda *_: simulated(obeys_tool_results=True)}
     for name, brain in brains.items():
         print(f"{len(attacks)} attacks, {len(tasks)} tasks, {name} brain:")
         print("  success | done under attack | done in peace | questions a task")
         for title, defence in DEFENCES.items():
-            cell = measure(grounds, attacks, tasks, defence, *([brain] if brain else []))
-            print(f"  {title:13} {cell.success} | {cell.kept} | {cell.benign} | {cell.asked:.2f}")
-            for corpus in dict.fromkeys(attack.corpus for attack in attacks) if title == "detector" else ():
+            cell = measure(grounds, attacks, tasks, defence, brain)
+            print(f"  {title:13} {cell.success} | {cell.kept} | {cell.benign} | {cell.asked:.2f}", flush=True)
+            for corpus in dict.fromkeys(attack.corpus for attack in attacks):
                 few = [attack for attack in attacks if attack.corpus == corpus]
-                print(f"    {corpus:14} {measure(grounds, few, tasks[:0], defence).success}")
+                cell = measure(grounds, few, tasks[::4], defence, brain)
+                print(f"    {corpus:14} {cell.success} | {cell.kept}", flush=True)
 
 
 if __name__ == "__main__":
