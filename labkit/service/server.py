@@ -1,6 +1,7 @@
 """The service on a socket: a bare ASGI application under uvicorn, for curl and any other client."""
 
 import asyncio
+import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -25,7 +26,7 @@ class Application:
     """ASGI: one body in (413 over `limit` bytes, 408 after `BODY_SECONDS`), one answer out."""
 
     def __init__(self, service: Service, limit: int = BODY_LIMIT):
-        self.service, self.limit, self.stopping = service, limit, threading.Event()
+        self.service, self.limit = service, limit
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         try:
@@ -67,8 +68,6 @@ class Application:
     async def _stream(self, parts: Iterator[bytes | float], send: Send) -> bool:
         try:
             for part in parts:
-                if self.stopping.is_set():
-                    return False
                 if isinstance(part, bytes):
                     await send({"type": "http.response.body", "body": part, "more_body": True})
                 else:
@@ -78,18 +77,13 @@ class Application:
         return True
 
     async def _pause(self, seconds: float) -> None:
-        while seconds > 0 and not self.stopping.is_set():
+        """In slices: a thread that sleeps cannot be woken when the server is told to end."""
+        while seconds > 0:
             await asyncio.to_thread(self.service.sleep, min(seconds, SLICE))
             seconds -= SLICE
 
 
-class _Server(uvicorn.Server):
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.config.app.stopping.set()
-        await super().shutdown(sockets)
-
-
-def _prepare(service: Service, host: str, port: int, limit: int) -> tuple[_Server, socket.socket, str]:
+def _prepare(service: Service, host: str, port: int, limit: int) -> tuple[uvicorn.Server, socket.socket, str]:
     try:
         bound = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
@@ -98,7 +92,7 @@ def _prepare(service: Service, host: str, port: int, limit: int) -> tuple[_Serve
     wire = {"http": "httptools", "ws": "none", "lifespan": "off", "timeout_graceful_shutdown": 1}
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{bound.getsockname()[1]}/v1"
-    return _Server(uvicorn.Config(Application(service, limit), **wire, **QUIET)), bound, url
+    return uvicorn.Server(uvicorn.Config(Application(service, limit), **wire, **QUIET)), bound, url
 
 
 def serve(
@@ -109,14 +103,15 @@ def serve(
     limit: int = BODY_LIMIT,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C; `ready` is told the base URL. Raises `BadSetup` when the port is taken."""
+    """Serve in the main thread until Ctrl-C; `ready` is told the URL. Raises `BadSetup` for a taken port."""
     server, bound, url = _prepare(service, host, port, limit)
-    with bound:
-        try:
-            ready(url)
-            server.run(sockets=[bound])
-        except KeyboardInterrupt:
-            return
+    before = signal.signal(signal.SIGINT, server.handle_exit)
+    try:
+        ready(url)
+        server.run(sockets=[bound])
+    finally:
+        bound.close()
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
