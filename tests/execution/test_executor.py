@@ -478,12 +478,13 @@ def test_a_thousand_calls_take_one_thread(bench):
 
 
 def test_an_executor_that_is_gone_leaves_no_threads(bench):
-    threads = threading.active_count()
+    before = set(threading.enumerate())
     look = bench(Flaky())
     look()
-    assert threading.active_count() > threads
+    own = set(threading.enumerate()) - before
+    assert len(own) == 1
     del look
-    assert wait_until(lambda: threading.active_count() == threads)
+    assert wait_until(lambda: not own & set(threading.enumerate()))
 
 
 def test_a_write_that_was_left_behind_is_entered_when_it_comes_back(bench):
