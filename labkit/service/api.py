@@ -133,12 +133,13 @@ class Service:
         model = family(body["model"])
         stamp = Stamp(self.seed, number, int(self.clock()), model, self.context.vendor.name)
         settled, usage = self._decide(form, body, stamp, tokens)
+        pace = settled[0].pace
         if items is None:
-            return self._reply(completion(stamp, settled, usage), body, stamp, fault, tokens)
+            return self._reply(completion(stamp, settled, usage), body, stamp, fault, tokens, pace)
         whole = response(stamp, body, settled[0], usage)
         if body.get("store") is not False:
             self._store(whole, items)
-        return self._reply(whole, body, stamp, fault, tokens)
+        return self._reply(whole, body, stamp, fault, tokens, pace)
 
     def _accept(self, path: str, body: Json, raw: bytes) -> tuple[Json, list[Json] | None, int]:
         """The request in Chat form, the items of a Responses request, and its tokens; or `Refused`."""
@@ -204,16 +205,14 @@ class Service:
         body = as_json({"id": wanted, **about} if wanted else listed)
         return Answer(200, self._headers(number, [JSON]), body)
 
-    def _reply(self, whole: Json, body: Json, stamp: Stamp, fault: Fault, tokens: int) -> Answer:
-        if not body.get("stream"):
-            headers = self._headers(stamp.number, [JSON], fault.wait, tokens)
-            lost = fault.lost or fault.cut_after is not None
-            return Answer(200, headers, as_json(whole), fault.wait, lost)
-        parts = (chunk_lines if "choices" in whole else event_lines)(
-            whole, stamp, body.get("stream_options") or {}
-        )
-        headers = self._headers(stamp.number, [STREAM], fault.wait, tokens)
-        return Answer(200, headers, troubled(parts, fault), fault.wait, fault.lost)
+    def _reply(self, whole: Json, body: Json, stamp: Stamp, fault: Fault, tokens: int, pace: float) -> Answer:
+        kind = STREAM if body.get("stream") else JSON
+        headers = self._headers(stamp.number, [kind], fault.wait, tokens)
+        if kind is JSON:
+            return Answer(200, headers, as_json(whole), fault.wait, fault.lost or fault.cut_after is not None)
+        lines = chunk_lines if "choices" in whole else event_lines
+        parts = lines(whole, stamp, body.get("stream_options") or {})
+        return Answer(200, headers, troubled(parts, fault, pace), fault.wait, fault.lost)
 
     def _headers(
         self, number: int, own: list[tuple[bytes, bytes]], wait: float = 0.0, tokens: int = 0

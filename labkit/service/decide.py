@@ -51,7 +51,8 @@ class Ask:
 class Decision:
     """What the brain decided: text, calls, both, or a refusal; the service gives ids to calls without one.
 
-    `usage` is what a genuine model really spent; left out, the service counts.
+    `usage` is what a genuine model really spent; left out, the service counts. `pace` (s) passes before each
+    chunk of a stream but the first: a brain that types slowly.
     """
 
     text: str | None = None
@@ -61,6 +62,7 @@ class Decision:
     reasoning_tokens: int = 0
     reasoning_text: str | None = None
     usage: Usage | None = None
+    pace: float = 0.0
 
 
 Brain = Callable[[Ask], Decision]

@@ -76,11 +76,11 @@ def lost_reply(at: int = 1) -> Fault:
     return Fault(at, lost=True)
 
 
-def troubled(parts: Iterator[bytes], fault: Fault) -> Iterator[bytes | float]:
+def troubled(parts: Iterator[bytes], fault: Fault, pace: float = 0.0) -> Iterator[bytes | float]:
     """The chunks of a stream with its waits among them, up to where it is cut."""
     for position, part in enumerate(parts):
         if position == fault.cut_after:
             raise ConnectionCut
-        if position and fault.every:
-            yield fault.every
+        if position and fault.every + pace:
+            yield fault.every + pace
         yield part

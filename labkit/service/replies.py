@@ -65,6 +65,7 @@ class Settled(NamedTuple):
     tokens: int
     reasoning_tokens: int
     reasoning_text: str | None
+    pace: float
 
 
 def settle(decision: Decision, ask: Ask, stamp: Stamp) -> Settled:
@@ -79,8 +80,8 @@ def settle(decision: Decision, ask: Ask, stamp: Stamp) -> Settled:
     if ask.max_tokens is not None and tokens > ask.max_tokens:
         text, calls = _cut(text, calls, ask.max_tokens - decision.reasoning_tokens, family.encoding)
         finish, tokens = "length", ask.max_tokens
-    thought = (decision.reasoning_tokens, decision.reasoning_text)
-    return Settled(text, decision.refusal, calls, finish, tokens, *thought)
+    rest = (decision.reasoning_tokens, decision.reasoning_text, decision.pace)
+    return Settled(text, decision.refusal, calls, finish, tokens, *rest)
 
 
 def _stops(stop: str | list[str] | None) -> Sequence[str]:

@@ -106,6 +106,12 @@ def test_an_async_wait_does_not_hold_up_another_request():
     assert ticks > chunks
 
 
+def test_a_brain_that_types_slowly_is_seen_typing():
+    service = Service(script(Decision(text="one two three", pace=0.05)), clock=time.time, sleep=time.sleep)
+    times = arrivals(client(service).chat.completions.create(**BODY, stream=True))
+    assert all(later - earlier > 0.03 for earlier, later in pairwise(times))
+
+
 def test_a_slow_brain_is_waited_for():
     def brain(ask):
         time.sleep(0.05)
@@ -132,6 +138,14 @@ def test_a_wrong_key_and_no_key_are_refused(key, code):
         ask_by.chat.completions.create(**BODY, extra_headers=headers)
     assert caught.value.code == code
     assert ("bad-key-**********test" in str(caught.value)) == bool(key)
+
+
+def test_a_fault_of_the_service_itself_is_told_in_words(monkeypatch, caplog):
+    service = Service(lookup())
+    monkeypatch.setattr(service.cache, "read", None)
+    with pytest.raises(openai.InternalServerError) as caught:
+        client(service).chat.completions.create(**BODY, tools=[GET_ORDER])
+    assert caught.value.code == "internal_error" and len(service.seen) == 1 and "TypeError" in caplog.text
 
 
 def test_what_was_seen_shows_no_key():
