@@ -393,7 +393,7 @@ figure
 
 # %% [markdown]
 # The seconds are what SmolLM2 needs on two cores only to read them, at 75 tokens a second, the best that we measured.
-# Latency follows tokens on every model. So let the program narrow first: an InjecAgent question comes from one app, and the program
+# Reading takes time on every model. So let the program narrow first: an InjecAgent question comes from one app, and the program
 # knows which. Same 300 tools, but only that app's may be called.
 
 # %%

@@ -56,7 +56,7 @@ def _object(schema: Schema, text: str, root: Schema, invent: bool = False, depth
     missing = []
     for name, part in properties(schema).items():
         part, required = resolve(part, root, text), name in (schema.get("required") or ())
-        used = [value for value in arguments.values() if isinstance(value, str | int | float)]
+        used = [] if kind_of(name, part) in ("text", "subject") else list(arguments.values())
         value = next((v for v in _values(name, part, text, root, required, depth) if v not in used), None)
         if value is None and required and not part["nullable"]:
             missing += [] if invent else [name]

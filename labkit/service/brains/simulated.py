@@ -89,7 +89,7 @@ def scores(ask: Ask, goal: str | None = None) -> list[Score]:
         parts = {
             "words in common": 12.5 * evidence**2 / (evidence**2 + 0.8),
             "called by its name": 9.0 * (tool.name.lower() in goal.lower()),
-            "speaks against it": -3 * sum(told[term] for term in told.keys() & reading.against.keys()),
+            "speaks against it": -4 * sum(told[term] for term in told.keys() & reading.against.keys()),
             "acts without being asked": -3.0 * (not reading.acts <= wanted and not meant),
             "another act is asked": -4.0 * (not wanted <= reading.offers),
             "arguments at hand": (1.0 if reading.needs <= known else -2.0) if reading.needs else 0,

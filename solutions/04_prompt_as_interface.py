@@ -1,0 +1,529 @@
+# %% [markdown]
+# # 4. Write the prompt as an interface
+#
+# You will be able to
+# - give each layer of a prompt one job, and say what each costs in tokens,
+# - show by example and draw the line between confusable tools, and measure both,
+# - keep the prefix stable, so that a cache can hold it, and find what breaks it.
+#
+# Before this: [3. Take control of what the model may do](03_control_surface.ipynb) · 45 minutes · network: none · sources: S1 §2, L4, L5; S2 §5.2, §5.3
+#
+# ```mermaid
+# flowchart TB
+#     subgraph stable["the same bytes in every request: cached"]
+#         T["tools: what the program can do<br/>4.3, 4.4"] --> R["rules: what always holds<br/>4.1"] --> F["examples: what a good decision looks like<br/>4.2"]
+#     end
+#     subgraph dynamic["new in every request"]
+#         H["history: what happened<br/>4.6"] --> U["user: what is wanted now"] --> S["state of this run"]
+#     end
+#     F --> H
+# ```
+
+# %%
+import json
+import os
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+import openai
+
+from labkit.classroom.check import check
+from labkit.classroom.plots import GOOD, canvas
+from labkit.classroom.show import show_source
+from labkit.connect import connect, model_for
+from labkit.control.choice import allowed, auto, parameters
+from labkit.control.context import Context, Example, layers, trim
+from labkit.files import dataset, read_jsonl
+from labkit.measure.cost import price_of
+from labkit.measure.stats import wilson
+from labkit.protocol import chat
+from labkit.protocol.families import family
+from labkit.protocol.messages import ToolCall, assistant, system, tool, user
+from labkit.protocol.tools import Toolbox
+from labkit.shop.tools import shop_tools
+from labkit.shop.world import Shop
+
+# %% [markdown]
+# ## 4.1 Five layers, each with one job
+# <!-- covers: 2.0 -->
+#
+# One long text with everything in it works until something is wrong; then nobody knows which sentence did it. S1 cuts it
+# into layers. These are the shop's: rules and examples come from `datasets/support_prompt`.
+
+# %%
+client, BOX = connect("sim"), shop_tools(Shop())
+MODEL = model_for(client, sampling=True)
+PROMPT = dataset("support_prompt")
+RULES = (PROMPT / "rules.md").read_text(encoding="utf-8")
+EXAMPLES = tuple(Example(**row) for row in read_jsonl(PROMPT / "examples.jsonl"))
+DESK = Context(RULES, EXAMPLES, version="desk-1")
+print(RULES[:200])
+
+# %% [markdown]
+# Which layer is the dearest, do you think? S1 estimates, for one routing call: rules 400–600 tokens, tools 600–1,200,
+# examples 200–500, dynamic 200–500.
+
+# %%
+QUESTION = [user("帮我查订单 20002")]
+parts = layers(DESK, BOX.chat(), QUESTION, family(MODEL), state="用户已登录，租户 shop-1")
+for name, tokens in parts.items():
+    print(f"{name:9}{tokens:5}  {'#' * (tokens // 25)}")
+print(sum(parts.values()))
+
+# %% [markdown]
+# Thirteen tools cost more than all the rest. `Context` puts the layers together in one order: what never changes first, what
+# changes every time last. The tools stand before everything, since the API puts them there.
+
+# %%
+chain = DESK.messages(QUESTION, state="用户已登录，租户 shop-1")
+roles = [message.role for message in chain]
+print(*roles[:6], "...", *roles[-4:])
+assert chain[0].content == RULES and chain[-1].content.startswith("用户已登录")
+
+# %% [markdown]
+# ## 4.2 An example is a conversation, not a formula
+# <!-- covers: L4 -->
+#
+# Some prompts show `tool = query_order` and hope. The wire knows no such line. Real **few-shot** examples have the shape of
+# what happens: user, assistant with a call, tool, assistant. Or they are lines in a stable block. Both, for one example:
+
+# %%
+one = replace(DESK, rules="(rules)", examples=EXAMPLES[2:3])
+for form in ("chain", "block"):
+    for message in replace(one, form=form).prefix():
+        print(form, json.dumps(chat.to_wire(message), ensure_ascii=False))
+
+# %% [markdown]
+# Do they help? Take the weather tool with a description too dry to be chosen ("Gets weather data."), and people who ask for
+# umbrellas. No example, the chain, the block; 80 requests each.
+
+# %%
+TOOLS = json.loads(json.dumps(BOX.subset(["get_order", "get_weather"]).chat()))
+TOOLS[1]["function"]["description"] = "Gets weather data."
+CITIES = ("上海", "成都", "广州", "北京")
+FORMS = {
+    "none": Context("你是客服助手。"),
+    "chain": Context("你是客服助手。", EXAMPLES[2:3]),
+    "block": Context("你是客服助手。", EXAMPLES[2:3], "block"),
+}
+
+
+def decide(messages, tools, **options):
+    wire = [chat.to_wire(message) for message in messages]
+    reply = client.chat.completions.create(model=MODEL, messages=wire, tools=tools, **options)
+    calls = reply.choices[0].message.tool_calls or []
+    return calls[0].function.name if calls else "no tool"
+
+
+# %% [markdown]
+# The question is never the example's own: the city is another one.
+
+# %%
+rates, costs = {}, {}
+for name, context in FORMS.items():
+    asked = [context.messages([user(f"{city}今天带伞吗？")]) for city in CITIES for _ in range(20)]
+    made = [decide(messages, TOOLS, temperature=0.2) for messages in asked]
+    rates[name] = wilson(made.count("get_weather"), len(made))
+    costs[name] = sum(layers(context, TOOLS, [], family(MODEL)).values())
+    print(f"{name:6} {rates[name]}  {costs[name]} tokens")
+assert rates["none"].high < 0.1 and min(rates["chain"].low, rates["block"].low) > 0.7
+
+# %% [markdown]
+# One example does what the description failed to do. That is simulated; with a small embedding model as a router, measured
+# for this course, examples beat descriptions, too. The block is cheaper; the chain also shows what comes *after* the call. One
+# danger is real: SmolLM2-135M, asked for other cities, copied the cities out of its examples. A model may repeat them.
+
+# %% [markdown] task 4.1
+# **4.1 Show the boundary.** Our examples must also teach when *not* to call. Write `boundaries`, a tuple of two `Example`s: one
+# customer who asks for a joke (no tool, a polite answer), one who wants a refund without giving a number (no tool, and the
+# answer asks for the order number). Each in its own language.
+#
+# <details><summary>Hint 1</summary>An Example with an empty name is one without a call.</details>
+# <details><summary>Hint 2</summary>Example("…", answer="…")</details>
+# <details><summary>Hint 3</summary>(Example("讲个笑话", answer="…"), Example("I want a refund", answer="… order number?"))</details>
+
+# %% exercise 4.1
+### BEGIN SOLUTION
+# blank: boundaries = ...  # your turn
+boundaries = (
+    Example("讲个笑话", answer="我只能帮您处理订单上的事。"),
+    Example("I want a refund", answer="Gladly. Which order number is it?"),
+)
+### END SOLUTION
+
+# %% check 4.1
+with check("4.1", boundaries):
+    assert len(boundaries) == 2, "two examples, in a tuple"
+    assert not any(example.name for example in boundaries), "these examples show how not to call"
+    assert all(example.answer for example in boundaries), "an example without an answer teaches silence"
+    joke, refund = boundaries
+    assert "笑话" in joke.asked or "joke" in joke.asked.lower(), "the first asks for a joke"
+    assert "退款" in refund.asked or "refund" in refund.asked.lower(), "the second asks for a refund"
+    assert not any(c.isdigit() for c in refund.asked), "without an order number: that is its point"
+    assert "?" in refund.answer or "？" in refund.answer, "the answer asks for what is missing"
+    languages = {any(c > "\u4e00" for c in example.asked) for example in boundaries}
+    assert len(languages) == 2, "one in Chinese, one in English"
+    taught = Context(RULES, boundaries).messages([user("我要退款")])
+    assert decide(taught, BOX.chat(), temperature=0) == "no tool", "it still refunds without a number"
+
+# %% wrong 4.1 the refund calls at once
+boundaries = (
+    Example("讲个笑话", answer="我只能帮您处理订单上的事。"),
+    Example("I want a refund", "refund_order", '{"order_id":"10001"}', "{}", "Done."),
+)
+
+# %% wrong 4.1 both in Chinese
+boundaries = (Example("讲个笑话", answer="抱歉。"), Example("我要退款", answer="请问订单号是多少？"))
+
+# %% wrong 4.1 silence
+boundaries = (Example("讲个笑话"), Example("I want a refund", answer="Which order number?"))
+
+# %% wrong 4.1 nothing is asked
+boundaries = (Example("讲个笑话", answer="抱歉。"), Example("I want a refund", answer="Not without a number."))
+
+# %% right 4.1 languages exchanged
+boundaries = (
+    Example(asked="Tell me a joke, please", answer="I'd rather help with your order."),
+    Example(asked="麻烦退款", answer="好的，请问订单号是多少？"),
+)
+
+# %% [markdown]
+# ## 4.3 A description draws a line
+# <!-- covers: L5 B5.2 -->
+#
+# Four tools of a careless colleague, made to be confused. Every description has three parts. Which one matters most?
+
+# %%
+DRAFT = json.loads((PROMPT / "confusable.json").read_text(encoding="utf-8"))
+NAMES, SENTENCES = list(DRAFT["tools"]), DRAFT["sentences"]
+
+
+def offer(name, description, *arguments):
+    properties = {argument: {"type": "string"} for argument in arguments}
+    schema = {"type": "object", "properties": properties, "required": list(arguments)}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+def texts(*parts) -> dict[str, str]:
+    return {name: "\n".join(text[part] for part in parts) for name, text in DRAFT["tools"].items()}
+
+
+print(texts("what", "when", "not")["send_email"])
+
+# %% [markdown]
+# The measure is a **confusion matrix**: a row for each tool that is wanted, a column for each that is chosen. Sixteen
+# sentences in two languages, ten tries each.
+
+# %%
+def confusion(descriptions, tries=10) -> dict[str, Counter]:
+    tools = [offer(name, text, "text") for name, text in descriptions.items()]
+    rows = {name: Counter() for name in descriptions}
+    for name, sentences in SENTENCES.items():
+        for sentence in sentences * tries:
+            rows[name][decide([user(sentence)], tools, temperature=0.7)] += 1
+    return rows
+
+
+def accuracy(rows) -> float:
+    return sum(rows[name][name] for name in rows) / sum(row.total() for row in rows.values())
+
+
+STAGES = {"what": ("what",), "+ when": ("what", "when"), "+ when not": ("what", "when", "not")}
+matrices = {label: confusion(texts(*parts)) for label, parts in STAGES.items()}
+print({label: round(accuracy(rows), 2) for label, rows in matrices.items()})
+
+# %% [markdown]
+# Where do the wrong ones go? Dark is many; right answers lie on the diagonal.
+
+# %%
+figure, _ = canvas(9, 3.4)
+figure.clear()
+columns = [*NAMES, "no tool"]
+for axes, (label, rows) in zip(figure.subplots(1, 3, sharey=True), matrices.items(), strict=True):
+    shares = [[rows[name][column] / rows[name].total() for column in columns] for name in NAMES]
+    axes.imshow(shares, cmap="Blues", aspect="auto")
+    axes.set_xticks(range(5), columns, rotation=50, ha="right", fontsize=8)
+    axes.set_yticks(range(4), NAMES, fontsize=8)
+    axes.set_title(f"{label}: {accuracy(rows):.0%}", fontsize=9)
+figure
+
+# %% [markdown]
+# With "what" alone nothing is called. "When" brings the calls, and one greedy tool takes its neighbour's. "When not" gives
+# them back: the negative sentence stands in the *greedy* tool and names what belongs to the other.
+
+# %%
+assert accuracy(matrices["what"]) < accuracy(matrices["+ when"]) < accuracy(matrices["+ when not"])
+
+# %% [markdown]
+# labkit asks for both parts when a tool is made, and its linter reads a toolbox before any model does. Three names for one
+# thing, S1's own example:
+# <!-- covers: 2.2 -->
+
+# %%
+def twin(name):
+    return replace(BOX["get_order"], name=name)
+
+
+for problem in Toolbox([twin("get_order"), twin("query_order"), twin("search_order")]).lint():
+    print(problem)
+assert not any("mean the same" in problem for problem in BOX.lint())
+
+# %% [markdown] task 4.2
+# **4.2 Draw the line.** `send_email` still takes some sentences that belong to `open_case`. Write its description, at most 160
+# characters, so that `open_case` gets at least 95% of its own, and `send_email` keeps 90%.
+#
+# <details><summary>Hint 1</summary>Print matrices["+ when not"]["open_case"], then try its four sentences one by one.</details>
+# <details><summary>Hint 2</summary>Which word of that sentence does the "Not for" line lack?</details>
+# <details><summary>Hint 3</summary>Keep "what" and "when"; the last line must also name investigate.</details>
+
+# %% exercise 4.2
+### BEGIN SOLUTION
+# blank: email_text = ...  # your turn
+email_text = """把消息告诉某人。
+适用：通知客户、同事退款和破损。Use when: a customer or a colleague should know about a refund, damage.
+不适用：跟进、调查。Not for: follow up, investigate."""
+### END SOLUTION
+
+# %% check 4.2
+with check("4.2", email_text):
+    assert isinstance(email_text, str) and len(email_text) <= 160, "at most 160 characters"
+    rows = confusion(texts("what", "when", "not") | {"send_email": email_text})
+    kept, given = rows["send_email"], rows["open_case"]
+    assert kept["send_email"] / kept.total() >= 0.9, f"send_email lost its own: {dict(kept)}"
+    assert given["open_case"] / given.total() >= 0.95, f"open_case still loses: {dict(given)}"
+
+# %% wrong 4.2 as it was
+email_text = texts("what", "when", "not")["send_email"].replace("Tell somebody something.", "")
+
+# %% wrong 4.2 no "when" any more
+email_text = "把消息告诉某人。\n不适用：跟进、调查。Not for: follow up, investigate."
+
+# %% wrong 4.2 everything forbidden
+email_text = "发邮件。Not for: customer, colleague, refund, damage, follow up, investigate. 不适用：通知、客户、同事、跟进。"
+
+# %% right 4.2 in other words
+email_text = """适用：通知客户、同事退款和破损。Use when: a customer or colleague should know about a refund, damage.
+不适用：要有人跟进。Not for: to investigate, to follow up."""
+
+# %% [markdown]
+# ## 4.4 One tool for one intent
+# <!-- covers: B5.3 -->
+#
+# S2's author had three mail tools: send, list drafts, list contacts. One sentence, three candidates. Merged into one, the
+# sentence has one home. Is merging always right?
+
+# %%
+MAIL = ("to", "subject", "body")
+SPLIT = [
+    offer("send_email", "发送邮件。Send an email.", *MAIL),
+    offer("get_email_drafts", "邮件草稿。Email drafts."),
+    offer("get_email_contacts", "邮件联系人。Email contacts."),
+]
+MERGED = [offer("send_email", "写好并发送邮件，一次填完。Write and send an email at once.", *MAIL)]
+WISHES = {
+    "send": ["给 li@example.com 写封邮件，说货到了", "Write an email to bob@example.com: the parcel left"],
+    "read drafts": ["看看我的邮件草稿", "Show me my email drafts"],
+}
+chosen = {}
+for wish, (label, tools) in product(WISHES, (("split", SPLIT), ("merged", MERGED))):
+    made = [decide([user(s)], tools, temperature=0.7) for s in WISHES[wish] * 20]
+    chosen[wish, label] = Counter(made)
+    print(f"{wish:12}{label:7}{dict(chosen[wish, label].most_common())}")
+
+# %% [markdown]
+# For writing, merging wins: what is one thing in the user's mind is one tool. But now nobody can read a draft: the model
+# asks whom to write to. So listen how people say it. One sentence, one effect: merge. A sentence that wants half of it:
+# split.
+
+# %%
+assert chosen["send", "merged"]["send_email"] > chosen["send", "split"]["send_email"]
+assert chosen["read drafts", "split"]["get_email_drafts"] > 0
+
+# %% [markdown]
+# ## 4.5 A stable prefix is paid once
+# <!-- covers: 2.3 -->
+#
+# From 1,024 tokens on, the API keeps the beginning of a prompt for some minutes, and reads it again for a fraction of the
+# price. Only the part that is the same, byte for byte, from the first byte on. Tools come first, then rules, then the rest.
+# Predict, for each change below, how much of about 2,400 tokens is still cached.
+
+# %%
+def request(context=DESK, box=BOX, text="帮我查订单 20002", state="", choice=auto()):
+    messages = [chat.to_wire(message) for message in context.messages([user(text)], state)]
+    return {"model": MODEL, "messages": messages, **parameters(choice, box)}
+
+
+CHANGES = {
+    "nothing": request(),
+    "another question": request(text="北京今天带伞吗？"),
+    "a clock at the end": request(state="现在 12:01"),
+    "fewer tools allowed": request(choice=allowed(["get_order"])),
+    "examples in another order": request(replace(DESK, examples=EXAMPLES[::-1])),
+    "a clock in the first rule": request(replace(DESK, rules="现在 12:01。" + RULES)),
+    "the last tool left out": request(box=BOX.subset(BOX.names[:-1])),
+    "the first tool left out": request(box=BOX.subset(BOX.names[1:])),
+}
+
+# %% [markdown]
+# Each change on a fresh service, right after the same first request:
+
+# %%
+def cached_after(second) -> tuple[int, int]:
+    fresh = connect("sim")
+    fresh.chat.completions.create(**request())
+    usage = fresh.chat.completions.create(**second).usage
+    return usage.prompt_tokens_details.cached_tokens, usage.prompt_tokens
+
+
+hits = {label: cached_after(second) for label, second in CHANGES.items()}
+figure, axes = canvas(7, 3, "Cached tokens of the second request")
+axes.barh(list(hits), [total for _, total in hits.values()], color="#d9dee4")
+axes.barh(list(hits), [cached for cached, _ in hits.values()], color=GOOD)
+axes.invert_yaxis()
+axes.set_xlabel("tokens: green from the cache, grey read anew")
+figure
+
+# %% [markdown]
+# The service counts by the API's published rules: whole steps of 128, tools before rules, `tool_choice` outside. What
+# changes early costs everything after it. That is why the state of a run stands last, and why you allow a part of the tools
+# instead of sending a part.
+
+# %%
+price = price_of(MODEL)
+for label in ("a clock at the end", "a clock in the first rule", "the first tool left out"):
+    cached, total = hits[label]
+    cost = (cached * price.cached + (total - cached) * price.input) / 1000
+    print(f"{label:28} {cost:.3f} USD for 1,000 requests (prices of {price.date})")
+late, early, first = (hits[label][0] for label in list(hits) if "clock" in label or "first" in label)
+assert late > early > first
+
+# %% [markdown]
+# Nobody notices a broken prefix until the bill comes. So give it a **fingerprint**, and let a test fail when it changes
+# without a new version:
+
+# %%
+versions = {"desk-1": DESK, "a blank too many": replace(DESK, rules=RULES + " ")}
+print({label: context.fingerprint(BOX.chat()) for label, context in versions.items()})
+show_source(Context.fingerprint)
+
+# %% [markdown]
+# A colleague's version, whose every request is new to the cache:
+
+# %%
+def build(now, text):
+    names = {name for name in BOX.names if name}
+    tools = [BOX[name].chat() for name in sorted(names, key=lambda name: hash((now, name)))]
+    messages = [system(f"现在 {now}。{RULES}"), *DESK.prefix()[1:], user(text)]
+    return {"model": MODEL, "tools": tools, "messages": [chat.to_wire(message) for message in messages]}
+
+
+print(sorted(build("12:00", "hi")))
+
+# %% [markdown] task 4.3
+# **4.3 Find the bug.** Write `stable(now, text)`: a request with the same tools and the same words as `build`, of which, the
+# second time, at least 2,000 tokens come from the cache.
+#
+# <details><summary>Hint 1</summary>Two things change without need: one in the first message, one in the list of tools.</details>
+# <details><summary>Hint 2</summary>A set of strings has another order in every process. What order does BOX have?</details>
+# <details><summary>Hint 3</summary>DESK.messages([user(text)], state=now) and BOX.chat().</details>
+
+# %% exercise 4.3
+def stable(now: str, text: str) -> dict:
+    ### BEGIN SOLUTION
+    messages = DESK.messages([user(text)], state=f"现在 {now}。")
+    wire = [chat.to_wire(message) for message in messages]
+    return {"model": MODEL, "tools": BOX.chat(), "messages": wire}
+    ### END SOLUTION
+
+
+# %% check 4.3
+with check("4.3", stable):
+    fresh = connect("sim")
+    fresh.chat.completions.create(**stable("12:00", "帮我查订单 20002"))
+    second = stable("12:01", "Is it cold in London?")
+    usage = fresh.chat.completions.create(**second).usage
+    contents = [message.get("content") or "" for message in second["messages"]]
+    assert any("12:01" in content for content in contents), "the model must still know what time it is"
+    assert RULES in contents[0], "the rules are part of the prompt"
+    names = sorted(tool["function"]["name"] for tool in second["tools"])
+    assert names == sorted(BOX.names), "all the tools are still offered"
+    hit = usage.prompt_tokens_details.cached_tokens
+    assert hit >= 2000, f"only {hit} of {usage.prompt_tokens} tokens came from the cache"
+
+# %% wrong 4.3 the clock still first
+def stable(now, text):
+    wire = [chat.to_wire(m) for m in [system(f"现在 {now}。{RULES}"), *DESK.prefix()[1:], user(text)]]
+    return {"model": MODEL, "tools": BOX.chat(), "messages": wire}
+
+
+# %% wrong 4.3 tools in a new order
+def stable(now, text):
+    tools = BOX.chat()[::-1] if now > "12:00" else BOX.chat()
+    wire = [chat.to_wire(m) for m in DESK.messages([user(text)], now)]
+    return {"model": MODEL, "tools": tools, "messages": wire}
+
+
+# %% wrong 4.3 no clock at all
+def stable(now, text):
+    return {"model": MODEL, "tools": BOX.chat(), "messages": [chat.to_wire(m) for m in DESK.messages([user(text)])]}
+
+
+# %% right 4.3 the clock in the user's message
+def stable(now, text):
+    wire = [chat.to_wire(message) for message in (*DESK.prefix(), user(f"{text}\n({now})"))]
+    return dict(model=MODEL, messages=wire, tools=sorted(BOX.chat(), key=lambda t: t["function"]["name"]))
+
+
+# %% [markdown]
+# ## 4.6 History is cut between units
+#
+# The dynamic layers grow, and one day you cut. A window of the last messages looks harmless:
+
+# %%
+CALL = ToolCall("c1", "get_order", '{"order_id":"10001"}')
+HISTORY = [system("s"), user("查订单 10001"), assistant(calls=[CALL]), tool("c1", "{}")]
+HISTORY += [assistant("已发货"), user("谢谢")]
+naive = [HISTORY[0], *HISTORY[-3:]]
+try:
+    decide(naive, BOX.chat())
+except openai.BadRequestError as error:
+    print([message.role for message in naive], error.body["message"], sep="\n")
+
+# %% [markdown]
+# The call fell out of the window, and its result is an orphan. A call and its results are one unit: both stay, or both go.
+
+# %%
+for limit in (6, 5, 4, 3):
+    print(limit, [message.role for message in trim(HISTORY, limit)])
+    decide(trim(HISTORY, limit), BOX.chat())
+assert trim(HISTORY, 4)[0] == HISTORY[0] and trim(HISTORY, 4)[-1] == HISTORY[-1]
+
+# %% [markdown]
+# The rules and the last request always stay, and `size=` takes a token counter instead of a count of messages.
+#
+# ## 4.7 With a real model
+#
+# With `LABKIT_CLIENT` set: the three stages of 4.3, each sentence once, 48 requests.
+
+# %%
+if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
+    client = connect()  # from here on, `decide` asks your model
+    MODEL = model_for(client, sampling=True)
+    print({label: accuracy(confusion(texts(*parts), tries=1)) for label, parts in STAGES.items()})
+
+# %% [markdown]
+# ## What stays
+#
+# Each layer has one job, and what never changes stands first. An example is a conversation that the API would accept. A
+# description says what, when, and when not; the negative sentence belongs into the greedy tool. A change early in the prefix
+# costs everything after it.
+#
+# - Which sentence of your own prompt belongs to another layer?
+# - When is a block of examples better than a chain, although it shows less?
+# - Your new tool takes its neighbour's calls. In which of the two descriptions do you write?
+# - Why may `tool_choice` change in every request, and the list of tools not?
+# - Where would you put today's date, and why not where everybody puts it?
+# - What would break if you cut the middle out of a long chain, instead of its beginning?
+#
+# Next: [5. Say exactly what a tool takes](05_strict_schemas.ipynb)
