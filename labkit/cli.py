@@ -2,27 +2,28 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import typer
 
 from labkit.classroom import check as lesson
+from labkit.classroom import copies
 from labkit.files import ROOT
 from labkit.protocol.errors import BadFile, LabError
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
 )
-MINE = ROOT / "my_work"
+MINE = Path(os.environ.get("LABKIT_WORK") or ROOT / "my_work").resolve()
 JUPYTER = [
-    f"--ServerApp.root_dir={ROOT}",
-    "--LabApp.default_url=/lab/tree/my_work/00_start_here.ipynb",
+    f"--ServerApp.root_dir={MINE.parent}",
+    f"--LabApp.default_url=/lab/tree/{quote(MINE.name)}/00_start_here.ipynb",
     f"--LabApp.app_settings_dir={ROOT / 'labkit' / 'classroom' / 'jupyterlab'}",
     "--KernelManager.transport_encryption=auto",
 ]
@@ -123,9 +124,52 @@ def hint(task: Task):
 
 
 @app.command()
+def answer(task: Task):
+    """Print the course's answer to a task: after yours has passed, or after three tries."""
+    lesson.answer(task, hand_out())
+
+
+@app.command()
+def reset(task: Task):
+    """Put the blank back for one task in your copy; everything else stays."""
+    print(copies.reset(task, MINE))
+
+
+@app.command()
+def update():
+    """Bring new and corrected notebooks; one that you have changed stays, and the new one lies beside it."""
+    print("\n".join(copies.update(hand_out())) or "your copies are up to date")
+
+
+@app.command()
+def watch():
+    """Run the checks of a notebook whenever you save it, and print what changed, until Ctrl-C."""
+    from labkit.classroom import workbook
+
+    workbook.watch(hand_out())
+
+
+@app.command()
 def progress():
     """Print what has passed and what is still open."""
     lesson.progress(folder=hand_out())
+
+
+@app.command("graduate")
+def examine_agent(
+    file: Annotated[Path | None, typer.Argument(help="your agent; your notebook 12 when left out")] = None,
+    full: Annotated[bool, typer.Option(help="all golden cases and all attacks: some minutes")] = False,
+):
+    """Put your own agent to the golden set, the attacks and the fault schedules: the seven criteria."""
+    from labkit.classroom.graduate import graduate, read
+
+    found = []
+    for finding in graduate(read(file or hand_out() / "12_capstone.ipynb", full=full)):
+        print(finding, flush=True)
+        found.append(finding)
+    still = sum(bool(finding.missing) for finding in found)
+    print(f"{still} of {len(found)} criteria are still missing" if still else "graduated")
+    raise typer.Exit(1 if still else 0)
 
 
 @app.command()
@@ -144,6 +188,18 @@ def doctor(
     found = diagnose(read_json(request), tool)
     print("\n".join(f"{one.layer}: {one.evidence}. {one.remedy}" for one in found) or "no layer at fault")
     raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def hub(
+    admin: Annotated[str, typer.Option(help="the name under which the instructor signs up")],
+    host: Annotated[str, typer.Option(help="0.0.0.0 opens it to the room: your decision")] = "127.0.0.1",
+    port: Annotated[int, typer.Option()] = 8000,
+):
+    """Run the workbook for a room on this machine, everybody with a password; docs/workshop has more."""
+    from labkit.classroom import hub as room
+
+    raise typer.Exit(room.serve(admin, host, port, ROOT / ".labkit" / "hub"))
 
 
 @app.command("wire-check")
@@ -195,12 +251,8 @@ def read_json(path: Path) -> Any:
 
 
 def hand_out() -> Path:
-    """The learner's own folder, with the notebooks it lacks copied in; none is ever written over."""
-    MINE.mkdir(exist_ok=True)
-    for source in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        if not (MINE / source.name).exists():
-            shutil.copyfile(source, MINE / source.name)
-    return MINE
+    """The learner's own folder, with the notebooks that it lacks."""
+    return copies.hand_out(MINE)
 
 
 def main() -> None:

@@ -1,9 +1,10 @@
-"""Every test run is offline, also one that was not started by `labkit test`."""
+"""Every test run is offline and leaves no trace of lessons, also one not started by `labkit test`."""
 
 import os
 import runpy
 from pathlib import Path
 
+os.environ.setdefault("LABKIT_PROGRESS", "off")
 OFFLINE = Path(__file__).parent / "offline"
 
 if str(OFFLINE) not in os.environ.get("PYTHONPATH", "").split(os.pathsep):

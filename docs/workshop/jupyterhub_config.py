@@ -1,27 +1,27 @@
 """JupyterHub for one room on one machine: everybody signs up, the instructor lets them in.
 
-Run by `uv run --group hub labkit hub --admin NAME`. Passwords are real (NativeAuthenticator, bcrypt); the people
-share one Unix account, so this keeps honest people apart and no attacker out. Elsewhere: `labkit hub --help`.
+Run by `uv run --group hub labkit hub --admin NAME`. Passwords are real (NativeAuthenticator, bcrypt); the
+people share one Unix account, so this keeps honest people apart and no attacker out.
 """
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 
+from labkit.classroom.copies import hand_out
+
 ROOT = Path(__file__).resolve().parents[2]
 STATE = Path(os.environ["LABKIT_HUB"])
 
 
-def hand_out(spawner) -> None:
+def welcome(spawner) -> None:
     """Give a learner a copy of every notebook that he does not have yet."""
-    home = STATE / "people" / spawner.user.name
-    home.mkdir(parents=True, exist_ok=True)
-    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        if not (home / notebook.name).exists():
-            shutil.copyfile(notebook, home / notebook.name)
+    spawner.environment = {
+        **spawner.environment,
+        "LABKIT_WORK": str(hand_out(STATE / "people" / spawner.user.name)),
+    }
 
 
 class OneAccount(SimpleLocalProcessSpawner):
@@ -47,6 +47,6 @@ c.Spawner.cmd = [sys.executable, "-m", "jupyterhub.singleuser"]
 c.Spawner.args = [f"--LabApp.app_settings_dir={ROOT / 'labkit' / 'classroom' / 'jupyterlab'}", "--allow-root"]
 c.Spawner.default_url = "/lab/tree/00_start_here.ipynb"
 c.Spawner.environment = {"PYTHONUTF8": "1"}
-c.Spawner.pre_spawn_hook = hand_out
+c.Spawner.pre_spawn_hook = welcome
 c.Spawner.http_timeout = 120
 c.Spawner.start_timeout = 120

@@ -1,4 +1,4 @@
-"""`check` says what passed and what to think about, `hint` nudges, `progress` shows what is still open.
+"""`check` says what passed and what to think about, `hint` nudges, `answer` opens late, `progress` counts.
 
 A check never stops a notebook: Run All on a fresh copy reaches the end. What it saw is kept beside the
 notebooks in `.labkit/progress.json`, which belongs to the learner; `LABKIT_PROGRESS=off` keeps it in memory.
@@ -18,8 +18,11 @@ from labkit.files import ROOT, write_text
 from labkit.protocol.errors import BadFile
 
 State = Literal["passed", "open", "not yet"]
+TASK = re.compile(r"[a-z]+ (\d+)\.\d+")
 HINT = re.compile(r"<details>\s*<summary>.*?</summary>(.*?)</details>", re.DOTALL)
 STATE = Path(".labkit") / "progress.json"
+TRIES = 3
+MARKS = {"passed": "#", "not yet": "~", "open": "."}
 _memory: dict[str, dict[str, Any]] = {}
 
 
@@ -44,8 +47,8 @@ def check(task: str, *answers: Any) -> Iterator[None]:
     """Print how the answers fare against the assertions in its block; an untouched answer counts as open.
 
     >>> with check("0.9", 41):
-    ...     assert 41 == 42, "almost: one is missing"
-    0.9 not yet: almost: one is missing
+    ...     assert 41 + 1 == 42, "almost: one is missing"
+    0.9 passed
     """
     error = None
     try:
@@ -53,10 +56,11 @@ def check(task: str, *answers: Any) -> Iterator[None]:
     except Exception as caught:
         error = caught
     outcome = judge(task, answers, error)
-    if outcome.state != "open":
-        tries = _rows().get(task, {}).get("tries", 0)
-        _note(".", task, state=outcome.state, message=outcome.message, tries=tries + 1)
     print(outcome)
+    if outcome.state != "open":
+        record(outcome)
+    if outcome.state == "not yet" and count(".", task, "tries") >= TRIES:
+        print(f"{task} was tried {TRIES} times, so its answer is open: labkit answer {task}")
     if outcome.state != "passed" and os.environ.get("LABKIT_CHECK") == "strict":
         raise AssertionError(str(outcome)) from error
 
@@ -104,51 +108,93 @@ def is_blank(answer: Any) -> bool:
     return answer is ... or (code is not None and code.co_code in BLANK_CODE)
 
 
+def record(outcome: Outcome, folder: Path | str = ".", *, again: bool = True) -> bool:
+    """Note what a check saw; true when that is news. What is no news counts as a try only `again`."""
+    row = _rows(folder).get(outcome.task, {})
+    news = (outcome.state, outcome.message) != (row.get("state", "open"), row.get("message", ""))
+    tries = count(folder, outcome.task, "tries") + (outcome.state != "open" and (news or again))
+    note(folder, outcome.task, state=outcome.state, message=outcome.message, tries=tries)
+    return news
+
+
 def hint(task: str, folder: Path | str = ".") -> None:
     """Print the next hint of a task, then the first again; raises `BadFile` for a task that is not there."""
-    hints = _hints(task, Path(folder))
-    shown = _rows(folder).get(task, {}).get("hints", 0)
-    _note(folder, task, hints=shown + 1)
+    hints = [text.strip() for text in HINT.findall(find(Path(folder), f"task {task}")[1])]
+    hints = hints or ["its hints are gone from your copy; read the task once more"]
+    shown = count(folder, task, "hints")
+    note(folder, task, hints=shown + 1)
     number = shown % len(hints)
     print(f"{task} hint {number + 1} of {len(hints)}: {hints[number]}")
 
 
-def _hints(task: str, folder: Path) -> list[str]:
-    for path in notebooks(folder):
-        for cell in cells(path):
-            found = HINT.findall("".join(cell["source"]))
-            if cell["metadata"].get("labkit") == f"task {task}" and found:
-                return [text.strip() for text in found]
-    raise BadFile(f"no hints for {task} in {folder}", hint="Tasks are named like 3.1: notebook, number.")
+def answer(task: str, folder: Path | str = ".") -> None:
+    """Print the course's answer, once yours has passed or was tried three times; `BadFile` as for `hint`."""
+    source = find(ROOT / "solutions", f"exercise {task}")[1]
+    tries = count(folder, task, "tries")
+    if tries < TRIES and _state(_rows(folder), task) != "passed":
+        source = f"{task} opens when your answer passes, or after {TRIES} tries; so far {tries}"
+    print(source)
+
+
+def find(folder: Path, role: str) -> tuple[Path, str]:
+    """The notebook that holds the cell of a role, such as `exercise 3.1`, and the source of that cell."""
+    if match := TASK.fullmatch(role):
+        for path in notebooks(folder, match[1].zfill(2)):
+            for cell in cells(path):
+                if cell["metadata"].get("labkit") == role:
+                    return path, cell["source"]
+    raise BadFile(f"there is no {role} in {folder.name}", hint="Tasks are named like 3.1: notebook, number.")
+
+
+def standing(number: str = "", folder: Path | str = ".") -> dict[str, dict[str, State]]:
+    """How each task stands, by notebook; raises `BadFile` for a notebook that cannot be read."""
+    rows = _rows(folder)
+    roles = {
+        path.stem: [cell["metadata"].get("labkit", "") for cell in cells(path)]
+        for path in notebooks(Path(folder), number)
+    }
+    return {
+        name: {role[9:]: _state(rows, role[9:]) for role in found if role.startswith("exercise ")}
+        for name, found in roles.items()
+    }
 
 
 def progress(number: str = "", folder: Path | str = ".") -> None:
-    """Print a line for each notebook, or for `number` only: what has passed and what is still open."""
-    rows = _rows(folder)
-    for path in notebooks(Path(folder), number):
-        roles = [cell["metadata"].get("labkit", "") for cell in cells(path)]
-        tasks = [role.removeprefix("exercise ") for role in roles if role.startswith("exercise ")]
-        still = [task for task in tasks if rows.get(task, {}).get("state") != "passed"]
-        done = len(tasks) - len(still)
-        bar = "#" * done + "." * len(still)
-        print(
-            f"{path.stem:34} {bar:5} {done} of {len(tasks)}" + ("   open: " * bool(still)) + " ".join(still)
-        )
+    """Print a bar for each notebook, or for `number` only: # has passed, ~ was tried, . is still open."""
+    for name, tasks in (stands := standing(number, folder)).items():
+        still = [task for task, state in tasks.items() if state != "passed"]
+        print(f"{name:34} {_bar(tasks):5} {_done(tasks)}" + "   open: " * bool(still) + " ".join(still))
+    if number:
+        return
+    every = {task: state for tasks in stands.values() for task, state in tasks.items()}
+    ordered = dict(sorted(every.items(), key=lambda item: list(MARKS).index(item[1])))
+    print(f"{'all together':34} {_bar(ordered)} {_done(every)}   # passed  ~ tried  . open")
+
+
+def _bar(tasks: dict[str, State]) -> str:
+    return "".join(MARKS[state] for state in tasks.values())
+
+
+def _done(tasks: dict[str, State]) -> str:
+    return f"{list(tasks.values()).count('passed')} of {len(tasks)}"
 
 
 def notebooks(folder: Path, number: str = "") -> list[Path]:
     """The notebooks of the course in a folder, in order; the shipped ones when it holds none."""
     pattern = f"{number or '[0-9][0-9]'}_*.ipynb"
-    return sorted(folder.glob(pattern)) or sorted((ROOT / "notebooks").glob(pattern))
+    own = sorted(path for path in folder.glob(pattern) if ".new" not in path.suffixes)
+    return own or sorted((ROOT / "notebooks").glob(pattern))
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
-    """The cells of a notebook as they stand in its file; raises `BadFile` when it is none."""
+    """Metadata and source of each cell of a notebook file; raises `BadFile` when it is none."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))["cells"]
-    except (ValueError, KeyError) as error:
+        found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        return [{"metadata": dict(cell["metadata"]), "source": "".join(cell["source"])} for cell in found]
+    except (ValueError, KeyError, TypeError) as error:
         raise BadFile(
-            f"{path.name} is not a notebook ({error})", hint="Restore it, or copy it anew."
+            f"{path.name} is not a notebook ({type(error).__name__}: {error})",
+            hint="Move it away and run labkit update: that brings a fresh copy.",
         ) from None
 
 
@@ -160,11 +206,29 @@ def _rows(folder: Path | str = ".") -> dict[str, dict[str, Any]]:
         rows = json.loads((Path(folder) / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return rows if isinstance(rows, dict) else {}
+    rows = rows if isinstance(rows, dict) else {}
+    return {task: row for task, row in rows.items() if isinstance(row, dict)}
 
 
-def _note(folder: Path | str, task: str, **news: Any) -> None:
+def note(folder: Path | str, task: str, **news: Any) -> None:
+    """Keep news about a task, or about the copies that were handed out, in the learner's file."""
     rows = _rows(folder)
     rows[task] = rows.get(task, {}) | news
     if rows is not _memory:
         write_text(Path(folder) / STATE, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+
+
+def count(folder: Path | str, task: str, what: str) -> int:
+    """A number from the learner's file; 0 where it holds none."""
+    number = _rows(folder).get(task, {}).get(what)
+    return number if isinstance(number, int) else 0
+
+
+def given(copy: Path) -> str:
+    """The fingerprint that a copy had when it was handed out; empty when nobody noted it."""
+    return str(_rows(copy.parent).get("copies", {}).get(copy.name, ""))
+
+
+def _state(rows: dict[str, dict[str, Any]], task: str) -> State:
+    state = rows.get(task, {}).get("state")
+    return state if state in ("passed", "not yet") else "open"

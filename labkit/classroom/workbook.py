@@ -8,18 +8,20 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import jupytext
 import nbformat
+import watchfiles
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from labkit.classroom.check import Outcome, notebooks
+from labkit.classroom.check import Outcome, notebooks, record
 from labkit.files import ROOT, write_text
 from labkit.protocol.errors import BadFile
 
@@ -191,12 +193,38 @@ def _targets(source: Path) -> dict[bool, Path]:
     return {False: source.parent.parent / "notebooks" / name, True: source.parent / name}
 
 
-def run_checks(folder: Path, number: str) -> list[Outcome]:
-    """Run a learner's notebook in memory, past cells that fail, and return what each check said."""
-    environment = {**os.environ, "PYTHONUTF8": "1"}
+def run_checks(folder: Path, number: str, **settings: str) -> list[Outcome]:
+    """Run a learner's notebook in memory, past cells that fail, and return what each check said.
+
+    Raises `BadFile` when there is no such notebook, when it is damaged, and when it does not come to an end.
+    """
     paths = notebooks(folder, number)
     if not paths:
         raise BadFile(f"there is no notebook {number}", hint="labkit progress lists them.")
-    ran = execute(nbformat.read(paths[0], as_version=4), folder, environment, allow_errors=True)
+    environment = {**os.environ, "PYTHONUTF8": "1", **settings}
+    try:
+        book = nbformat.read(paths[0], as_version=4)
+        ran = execute(book, folder, environment, allow_errors=True)
+    except (ValueError, AttributeError, nbformat.ValidationError) as error:
+        raise BadFile(
+            f"{paths[0].name} is not a notebook ({type(error).__name__})",
+            hint="Move it away and run labkit update: that brings a fresh copy.",
+        ) from None
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise BadFile(f"{paths[0].name} does not run to its end: {str(error).splitlines()[0]}") from None
     said = "".join(output.get("text", "") for cell in ran.cells for output in cell.get("outputs", ()))
     return [Outcome(*found) for found in SAID.findall(said)]
+
+
+def watch(folder: Path, tell: Callable[[str], Any] = print, stop: Event | None = None) -> None:
+    """Run the checks of every notebook that is saved in `folder`, and tell what changed, until Ctrl-C."""
+    tell(f"watching {folder.name}: save a notebook and its checks run; Ctrl-C ends")
+    for changes in watchfiles.watch(folder, stop_event=stop, raise_interrupt=False, recursive=False):
+        saved = {Path(path) for change, path in changes if change != watchfiles.Change.deleted}
+        for path in sorted(saved & set(notebooks(folder))):
+            try:
+                said = run_checks(folder, path.name[:2], LABKIT_PROGRESS="off")
+                news = [str(outcome) for outcome in said if record(outcome, folder, again=False)]
+            except BadFile as error:
+                news = [str(error)]
+            tell("\n".join(news) or f"{path.stem}: nothing new")

@@ -40,7 +40,7 @@ def test_what_can_be_mended_is_one_line_and_no_traceback():
 
 def test_a_learner_gets_every_notebook_and_none_is_written_over(mine):
     cli.hand_out()
-    assert {path.name for path in mine.iterdir()} == {
+    assert {path.name for path in mine.glob("*.ipynb")} == {
         path.name for path in (ROOT / "notebooks").glob("*.ipynb")
     }
     (mine / "00_start_here.ipynb").write_text("my own work", encoding="utf-8")
