@@ -514,6 +514,7 @@ for name in ("detector", "view", "taint policy", "approval", "all"):
     tries = [adapt(grounds, attack, tasks, DEFENCES[name], budget=12, seed=8) for attack in chosen]
     fallen[name] = [number for number in tries if number]
     print(f"{name:13} fell to {len(fallen[name])} of {len(chosen)} attacks, at try {fallen[name] or '-'}")
+assert [name for name in fallen if fallen[name]] == ["detector"] and len(fallen["detector"]) == len(chosen)
 
 # %% [markdown]
 # How fast does each layer fall? One line for each; those that never fall lie on one another.
@@ -532,15 +533,11 @@ figure
 # lie on zero: what never reads the text can't be talked round. Others found the same: cleaning results at
 # the tool boundary (arXiv 2510.05244) and control of the data flow (CaMeL, arXiv 2503.18813) held on public
 # benchmarks, while a study of 2025 broke all eight text-reading defences that it tried, by adapting.
-
-# %%
-assert len(fallen["detector"]) == len(chosen)
-assert not any(fallen[name] for name in ("view", "taint policy", "approval", "all"))
-
-# %% [markdown]
-# Zero of these tries is not zero for ever, and a program with tables is a small attacker. Known misses: taint can't tell whether your own words stand in
-# the right place, a view trusts what you declare as a code, a detector misses what has no sign, an approval
-# is a tired person's click. That is why they stand behind one another.
+#
+# Zero of these tries is not zero for ever, and a program with tables is a small attacker. Known misses: taint
+# can't tell whether your own words stand in the right place, a view trusts what you declare as a code, a
+# detector misses what has no sign, an approval is a tired person's click. That is why they stand behind one
+# another.
 #
 # ## With a real model
 #
