@@ -70,8 +70,9 @@ def split_text(text: str, encoding: str = "o200k_base") -> list[bytes]:
     >>> [token.decode("utf-8") for token in split_text("退款 refund_order")]
     ['退款', ' refund', '_order']
     """
-    pieces = (word for run in LONG_RUN.split(text) if run for word in SPLIT[encoding](run))
-    return [token for piece in pieces for token in _merge(piece.encode("utf-8", "surrogatepass"), encoding)]
+    runs = filter(None, LONG_RUN.split(text)) if len(text) >= 128 else (text,)
+    words = (word.encode("utf-8", "surrogatepass") for run in runs for word in SPLIT[encoding](run))
+    return [token for word in words for token in _merge(word, encoding)]
 
 
 @lru_cache(8192)
