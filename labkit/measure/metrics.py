@@ -116,6 +116,11 @@ def _sum(*names: str) -> Callable[[Row], tuple[float, float]]:
     return lambda row: (float(sum(row["trace"][name] for name in names)), 1.0)
 
 
+def _cached(row: Row) -> tuple[float, float]:
+    spent = row["trace"]
+    return float(spent.get("cached_tokens", 0)), float(spent["input_tokens"])
+
+
 METRICS = {
     "selection": Metric("runs whose called tools are the expected ones / runs", _flag("selected")),
     "arguments": Metric("expected calls made with accepted arguments / expected calls", _pair("arguments")),
@@ -127,8 +132,9 @@ METRICS = {
     "tokens": Metric("input and output tokens / runs", _sum("input_tokens", "output_tokens"), "lower"),
     "completion": Metric("runs that go from call to result to answer / runs", _flag("complete")),
     "faithfulness": Metric("numbers of answers that a result or the user gave / all", _pair("faithful")),
+    "cached": Metric("input tokens read from the cache / input tokens", _cached),
 }
-"""The eight of S1 §5.3, then the two that S2 §6.3 adds; its selection and argument validity are the same."""
+"""The eight of S1 §5.3, the two that S2 §6.3 adds to them, and the cache hits of S1 §5.4."""
 
 
 def scores(rows: Iterable[Row], metric: str) -> Scores:

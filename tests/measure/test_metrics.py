@@ -17,7 +17,7 @@ ROWS = [
     made_row("a", 0, grade={"arguments": [1, 2], "valid": [3, 4], "faithful": [2, 4]}),
     made_row("a", 1, called=["get_weather"], grade=WRONG),
     made_row("b", 0, called=[], expected="none", grade=NOTHING | {"selected": True}),
-    made_row("b", 1, called=["refund_order"], expected="none", trace={"retry_count": 2, "seconds": 3.0}),
+    made_row("b", 1, called=["refund_order"], expected="none", trace={"retry_count": 2, "seconds": 3.0, "cached_tokens": 50}),
 ]
 
 
@@ -34,6 +34,7 @@ ROWS = [
         ("tokens", {"a": [110, 110], "b": [110, 110]}),
         ("completion", {"a": [1, 1], "b": [0, 1]}),
         ("faithfulness", {"a": [0.5], "b": [1, 1]}),
+        ("cached", {"a": [0, 0], "b": [0, 0.5]}),
     ],
 )
 def test_metrics_are_what_a_hand_computes(metric, by_hand):
@@ -41,8 +42,8 @@ def test_metrics_are_what_a_hand_computes(metric, by_hand):
     assert scores(ROWS, metric) == by_hand
 
 
-def test_all_ten_metrics_say_what_is_counted_over_what():
-    assert len(METRICS) == 10 and all(" / " in metric.words for metric in METRICS.values())
+def test_all_metrics_say_what_is_counted_over_what():
+    assert len(METRICS) == 11 and all(" / " in metric.words for metric in METRICS.values())
 
 
 def test_the_mean_of_case_means_is_the_rate():
