@@ -34,6 +34,7 @@ from labkit.classroom.check import check
 from labkit.classroom.doctor import diagnose
 from labkit.classroom.plots import BAD, GOOD, OTHER, QUIET, canvas, whiskers
 from labkit.classroom.show import show_source
+from labkit.classroom.widgets import decision_scores
 from labkit.connect import connect, model_for, sent
 from labkit.measure.stats import wilson
 from labkit.protocol.families import family
@@ -418,10 +419,11 @@ for label, rules, colour in (("no rules", "", GOOD), ("honest rules", RULES, BAD
     axes.plot(heats, curve, color=colour, label=label)
 axes.set(xlabel="temperature", ylabel="probability of a call", ylim=(0, 1.05))
 axes.legend(frameon=False)
-figure
+display(figure)
+decision_scores(asked)
 
 # %% [markdown]
-# The rules eat the lead of the tool, and nothing shows while it is cool. Test the release, not the change.
+# The rules eat the lead of the tool, and nothing shows while it is cool. Turn the knob of the second picture. Test the release, not the change.
 
 # %% [markdown] task 2.3
 # **2.3 Find such pairs by program.** Write `hidden_pairs(table)`: from call rates by tuple of causes (plain numbers here), the

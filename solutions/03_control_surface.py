@@ -31,6 +31,7 @@ import openai
 from labkit.classroom.check import check
 from labkit.classroom.plots import BAD, GOOD, OTHER, QUIET, canvas, whiskers
 from labkit.classroom.show import show_source
+from labkit.classroom.widgets import control_panel
 from labkit.connect import connect, model_for
 from labkit.control.candidates import Rule, Situation, candidates
 from labkit.control.choice import allowed, auto, check_calls, function, none
@@ -102,10 +103,13 @@ for value in ("get_weather", {"type": "function", "function": {"name": "get_weth
 
 # %%
 for choice in (auto(), function("get_weather"), allowed(["get_order"])):
-    for wire in ("chat", "responses"):
-        print(wire.ljust(10), json.dumps(parameters(choice, THREE, wire=wire)["tool_choice"]))
+    made = [parameters(choice, THREE, wire=wire)["tool_choice"] for wire in ("chat", "responses")]
+    print(*map(json.dumps, made), sep="\n")
+control_panel(THREE)
 
 # %% [markdown]
+# With a kernel, that is a panel: choose, allow, change the wire or the vendor, and read what is sent.
+#
 # The more certain the step, the harder the choice. What it can't do is *permit*: a forced `refund_order` calls, whoever
 # asks. Whether this person may refund is decided in notebook 7, in the execution layer.
 

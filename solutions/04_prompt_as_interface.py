@@ -31,6 +31,7 @@ import openai
 from labkit.classroom.check import check
 from labkit.classroom.plots import GOOD, canvas
 from labkit.classroom.show import show_source
+from labkit.classroom.widgets import request_inspector
 from labkit.connect import connect, model_for
 from labkit.control.choice import allowed, auto, parameters
 from labkit.control.context import Context, Example, layers, trim
@@ -364,9 +365,10 @@ CHANGES = {
     "the last tool left out": request(box=BOX.subset(BOX.names[:-1])),
     "the first tool left out": request(box=BOX.subset(BOX.names[1:])),
 }
+request_inspector([*CHANGES.values()], family(MODEL))
 
 # %% [markdown]
-# Each change on a fresh service, right after the same first request:
+# Slide through the requests: most differ little in size. Each change on a fresh service, right after the same first request:
 
 # %%
 def cached_after(second) -> tuple[int, int]:

@@ -148,7 +148,7 @@ def resolve(schema: Schema, root: Schema, text: str = "", depth: int = 0) -> Sch
             resolve(each, root, text, depth + 1) for each in schema["anyOf"] if isinstance(each, dict)
         ]
         solid = [branch for branch in branches if branch["type"] != "null"]
-        best = max(solid, key=lambda branch: _likeness(branch, root, text), default={"type": "null"})
+        best = max(solid, key=lambda branch: _likeness(branch, text), default={"type": "null"})
         return {"description": schema.get("description")} | best | {"nullable": solid != branches}
     types = schema.get("type") or ("object" if "properties" in schema else "string")
     types = types if isinstance(types, list) else [types]
@@ -156,9 +156,8 @@ def resolve(schema: Schema, root: Schema, text: str = "", depth: int = 0) -> Sch
     return schema | {"type": solid[0], "nullable": "null" in types}
 
 
-def _likeness(branch: Schema, root: Schema, text: str) -> tuple[int, int]:
-    inner = [resolve(part, root) for part in properties(branch).values()]
-    shown = terms(json.dumps([branch, inner], ensure_ascii=False))
+def _likeness(branch: Schema, text: str) -> tuple[int, int]:
+    shown = terms(json.dumps(branch, ensure_ascii=False))
     return len(shown.keys() & terms(text).keys()), -len(shown)
 
 

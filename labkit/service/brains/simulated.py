@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -41,34 +41,24 @@ class Score:
         return sum(self.parts.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
-    """What this model does badly; by itself it only asks for what it was not told."""
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The brain, with its bad habits; the same seed and the same requests give the same decisions."""
 
+    seed: int = 0
     asks_instead_of_guessing: bool = True
     invents_arguments: bool = False
     repeats_itself: bool = False
     obeys_tool_results: bool = False
     drops_step_three: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """The brain; the same seed and the same requests give the same decisions."""
-
-    seed: int
-    habits: Habits
-
     def __call__(self, ask: Ask) -> Decision:
         key = ask.seed if ask.seed is not None else f"{self.seed}/{ask.turn}"
-        return decide(
-            ask, self.habits, random.Random(f"{key}/{ask.choice}/{[m.content for m in ask.messages]}")
-        )
+        said = [message.content for message in ask.messages]
+        return decide(ask, self, random.Random(f"{key}/{ask.choice}/{said}"))
 
 
-def simulated(seed: int = 0, **habits: bool) -> Simulated:
-    """A brain with habits by name: `simulated(seed=7, obeys_tool_results=True)`."""
-    return Simulated(seed, Habits(**habits))
+simulated = Simulated
 
 
 def scores(ask: Ask, goal: str | None = None) -> list[Score]:
@@ -81,12 +71,12 @@ def scores(ask: Ask, goal: str | None = None) -> list[Score]:
     shown = _shown(ask.messages, asked)
     rules = _rules(ask.messages)
     only, never = _SAYS["only"].findall(rules), _SAYS["never"].findall(rules)
-    options = [_score(None, _prose_parts(goal, rules) | {"like an example": 7 * shown.get(None, 0)})]
+    options = {None: _prose_parts(goal, rules) | {"like an example": 7 * shown.get(None, 0)}}
     for tool, reading in zip(ask.tools, readings, strict=True):
         evidence = sum(told[term] * reading.strength[term] for term in told.keys() & reading.strength.keys())
         meant = any(counts[term] == 1 for term in reading.when & asked.keys())
         chance = (crc32(f"{goal}|{tool.name}|{tool.description}".encode("utf-8", "replace")) + 0.5) / 2**32
-        parts = {
+        options[tool.name] = {
             "words in common": 12.5 * evidence**2 / (evidence**2 + 0.8),
             "called by its name": 9.0 * (tool.name.lower() in goal.lower()),
             "speaks against it": -4 * sum(told[term] for term in told.keys() & reading.against.keys()),
@@ -99,12 +89,7 @@ def scores(ask: Ask, goal: str | None = None) -> list[Score]:
             "rules: never": -6.0 * (tool.name in never),
             "misreading": _MISREADING.inv_cdf(chance),
         }
-        options.append(_score(tool.name, parts))
-    return options
-
-
-def _score(tool: str | None, parts: dict[str, float]) -> Score:
-    return Score(tool, {name: part for name, part in parts.items() if part})
+    return [Score(tool, {part: w for part, w in parts.items() if w}) for tool, parts in options.items()]
 
 
 def _prose_parts(goal: str, rules: str) -> dict[str, float]:
@@ -116,16 +101,14 @@ def _prose_parts(goal: str, rules: str) -> dict[str, float]:
 def _shown(messages: Sequence[Message], asked: dict[str, float]) -> dict[str | None, float]:
     """How much of what is asked was shown before, by the tool that answered it, in chains or in the rules."""
     shown: dict[str | None, float] = {}
-    said = ""
+    said, whole = "", sum(asked.values()) or 1
     for message in messages[: _last_user(messages)]:
         lines = _SAYS["example"].findall(message.content) if message.role in ("system", "developer") else []
         if message.role == "assistant":
             lines, said = [(said, message.calls[0].name if message.calls else "none")], ""
         said = message.content if message.role == "user" else said
         for text, name in lines:
-            alike = sum(asked[term] for term in asked.keys() & terms(text).keys()) / (
-                sum(asked.values()) or 1
-            )
+            alike = sum(asked[term] for term in asked.keys() & terms(text).keys()) / whole
             tool = None if name == "none" else name
             shown[tool] = max(shown.get(tool, 0.0), alike if alike > 0.2 else 0.0)
     return shown
@@ -161,7 +144,7 @@ def _best(ask: Ask, goal: str) -> ToolSpec | None:
     return next((tool for tool in ask.callable if tool.name == name), None)
 
 
-def decide(ask: Ask, habits: Habits, draws: random.Random) -> Decision:
+def decide(ask: Ask, habits: Simulated, draws: random.Random) -> Decision:
     turn = ask.messages[_last_user(ask.messages) + 1 :]
     results = [message.content for message in turn if message.role == "tool"]
     calls, missing = [], []
@@ -181,7 +164,7 @@ def _take(made: Counter[str], name: str) -> bool:
     return made[name] >= 0
 
 
-def _wanted(ask: Ask, habits: Habits, draws: random.Random) -> tuple[list[ToolCall], list[str]]:
+def _wanted(ask: Ask, habits: Simulated, draws: random.Random) -> tuple[list[ToolCall], list[str]]:
     """The calls that the request asks for, and the arguments that it leaves out."""
     calls, missing = [], []
     for goal in _goals(ask, request(ask.messages)):
@@ -215,7 +198,7 @@ def _orders(ask: Ask, results: list[str]) -> list[ToolCall]:
     """The orders found in tool results, as calls; whatever text they want sent holds all that was read."""
     tools = {tool.name: tool for tool in ask.callable}
     orders: dict[tuple[str, str], ToolCall] = {}
-    sentences = (part for leaf in _leaves(results) for part in _SAYS["sentence"].split(leaf))
+    sentences = (part for text in results for part in _SAYS["sentence"].split(str(_parsed(text))))
     for sentence in filter(_SAYS["order"].search, sentences):
         for clause in _SAYS["clause"].split(sentence):
             heard = {s.tool: sum(s.parts.get(part, 0) for part in _HEARD) for s in scores(ask, clause)}
@@ -226,14 +209,6 @@ def _orders(ask: Ask, results: list[str]) -> list[ToolCall]:
             if heard[name] > NO_TOOL:
                 orders.setdefault((name, sentence), _call(tools[name], arguments | read))
     return list(orders.values())
-
-
-def _leaves(values: Iterable[Any]) -> Iterator[str]:
-    for value in map(_parsed, values):
-        if isinstance(value, dict | list):
-            yield from _leaves(value.values() if isinstance(value, dict) else value)
-        else:
-            yield str(value)
 
 
 def _parsed(text: Any) -> Any:
