@@ -3,6 +3,7 @@
 Run it to print the table: python tests/brains/public_cases.py [temperature]
 """
 
+import json
 import re
 import sys
 from collections import defaultdict
@@ -113,12 +114,20 @@ def accuracy(brain: Callable[[Ask], Decision], temperature: float = 0.0) -> dict
 
 
 def table(temperature: float = 0.0) -> Iterator[str]:
-    """Two brains side by side: one asks for what it was not told, the other calls all the same."""
+    """The simulation, once asking for what is missing and once calling all the same; the genuine model."""
     asks = accuracy(simulated(), temperature)
     guesses = accuracy(simulated(asks_instead_of_guessing=False), temperature)
-    yield f"| set | category | n | asks what is missing | calls all the same | T={temperature:g}, Wilson 95%"
+    small = genuine()
+    yield f"| set | category | n | asks | calls all the same | SmolLM2, recorded | T={temperature:g}, Wilson 95%"
     for key, rate in asks.items():
-        yield f"| {' | '.join(key)} | {rate.n} | {_percent(rate)} | {_percent(guesses[key])} |"
+        rates = " | ".join(_percent(one[key]) for one in (asks, guesses, small))
+        yield f"| {' | '.join(key)} | {rate.n} | {rates} |"
+
+
+def genuine() -> dict[tuple[str, str], Interval]:
+    """What the small genuine model did on the same cases, as it was recorded."""
+    recorded = json.loads(dataset("small_model/public_cases.json").read_text(encoding="utf-8"))
+    return {(row["set"], row["category"]): wilson(row["right"], row["cases"]) for row in recorded["rows"]}
 
 
 def _percent(rate: Interval) -> str:

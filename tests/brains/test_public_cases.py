@@ -5,7 +5,7 @@ from collections import Counter
 from labkit.files import dataset, read_jsonl
 from labkit.service.brains.simulated import simulated
 from labkit.service.decide import Decision
-from tests.brains.public_cases import SETS, accuracy, cases, judge, table
+from tests.brains.public_cases import SETS, accuracy, cases, genuine, judge, table
 
 
 def test_every_row_is_read_and_no_category_is_lost():
@@ -54,3 +54,8 @@ def test_the_table_has_a_row_for_each_category_with_its_interval():
     rows = list(table())
     assert len(rows) == 1 + 11 + 11 + 2 and all("[" in row for row in rows[1:])
     print("\n".join(rows))
+
+
+def test_the_genuine_model_was_measured_on_every_case():
+    counted = {key: rate.n for key, rate in accuracy(simulated()).items()}
+    assert {key: rate.n for key, rate in genuine().items()} == counted
