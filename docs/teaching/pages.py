@@ -1,6 +1,7 @@
-"""The two pages that follow from the chapters: `uv run docs/teaching/pages.py` writes them anew.
+"""The pages that follow from the chapters: `uv run docs/teaching/pages.py` writes them anew.
 
-Minutes are an estimate by a stated rule; the misconceptions are the wrong answers that prove the checks.
+Minutes are an estimate by a stated rule, routes add them up; the misconceptions are the wrong answers that
+prove the checks.
 """
 
 import re
@@ -28,6 +29,31 @@ the rates at the top of the script and say in the commit how many people they co
 | section | exercises | minutes |
 |---|---|--:|
 """
+ROUTES = """# Routes
+
+Made by `uv run docs/teaching/pages.py`, from the lists at its top and the [minutes](minutes.md), which are an
+estimate. Add a tenth for questions, and a break every ninety minutes. A section that is not listed is for
+reading at home, and so is an exercise. Nothing in a notebook depends on an exercise.
+"""
+# Sections by number; `/` names the exercises done in class (else all); a bare number is a whole chapter.
+PLANS = (
+    (
+        "90 minutes: why a tool call is a request and not an action",
+        "0.1 0.2/ 1.1 1.2 1.3/1.2 3.1/ 3.2 6.1 6.2 7.1 7.2 8.1 8.2/ 8.4/",
+        "For people who decide whether to build. Who is done early reads the next section.",
+    ),
+    (
+        "Half a day: a loop that can be trusted",
+        "0.1 0.2/ 0.3 1.1 1.2 1.3/1.2 1.5 2.2/ 3.1 3.2 3.3 5.1 5.6/ 6.1 6.2 6.4 6.5 "
+        "7.1 7.2 7.4 8.1 8.2 8.4 9.1 10.1 10.2/",
+        "For people who build next week. The first break comes after the loop of 1.5 has been written.",
+    ),
+    (
+        "Two days: the whole course",
+        "0 1 2 3 4 5 6 7 8 9 10 11 12",
+        "Notebooks 0 to 6 on the first day, the others on the second. Some take the capstone home.",
+    ),
+)
 MISCONCEPTIONS = """# Misconceptions
 
 Made by `uv run docs/teaching/pages.py` from the `wrong` cells of the chapters: answers of
@@ -96,13 +122,40 @@ def misread(chapter: Path) -> Iterator[str]:
         yield f"| {task.task} {' '.join(name.split())} | {' · '.join(whys)} |"
 
 
+def spent(wanted: str, one: Section) -> tuple[float, list[str]]:
+    """What a section of a plan takes, and the exercises that are done in it."""
+    _, slash, named = wanted.partition("/")
+    done = [task for task in one.tasks if not slash or task in named.split(",")]
+    kept = [cell for cell in one.cells if cell.role != "exercise" or cell.task in done]
+    return sum(map(minutes, kept)), done
+
+
+def route(title: str, plan: str, words: str) -> Iterator[str]:
+    """A table: a row for each chapter, with its sections, its exercises and its minutes."""
+    yield f"\n## {title}\n\n{words}\n\n| notebook | sections | exercises | minutes |\n|---|---|---|--:|\n"
+    wanted, whole = {one.partition("/")[0]: one for one in plan.split()}, 0.0
+    for chapter in sources():
+        first, *rest = sections(chapter)
+        number, _, name = first.title.partition(". ")
+        taken = [one for one in rest if number in wanted or one.title.split()[0] in wanted]
+        parts = [spent(wanted.get(one.title.split()[0], ""), one) for one in taken]
+        if taken:
+            time = sum(part[0] for part in parts)
+            whole += time
+            titles = "all" if number in wanted else " ".join(one.title.split()[0] for one in taken)
+            tasks = " ".join(task for part in parts for task in part[1])
+            yield f"| {number}. {name} | {titles} | {tasks} | {round(time)} |\n"
+    yield f"| **together** | | | **{round(whole)}** |\n"
+
+
 def pages() -> dict[str, str]:
-    """Both pages by file name."""
+    """The pages by file name."""
     parts = {"minutes.md": (MINUTES, timed), "misconceptions.md": (MISCONCEPTIONS, misread)}
-    return {
+    tables = {
         name: head + "".join(f"{row}\n" for chapter in sources() for row in rows(chapter))
         for name, (head, rows) in parts.items()
     }
+    return tables | {"routes.md": ROUTES + "".join(line for plan in PLANS for line in route(*plan))}
 
 
 if __name__ == "__main__":

@@ -27,11 +27,14 @@ def test_every_exercise_of_a_chapter_is_timed_once():
         assert timed == [cell.task for cell in pages["read_chapter"](chapter) if cell.role == "exercise"]
 
 
-def test_a_route_names_only_exercises_that_there_are():
-    routes = (TEACHING / "README.md").read_text(encoding="utf-8")
-    known = re.findall(r"^\| (\d+\.\d+) ", (TEACHING / "misconceptions.md").read_text(encoding="utf-8"), re.M)
-    named = re.findall(r"\*(\d+\.\d+)\*", routes)
-    assert named and set(named) <= set(known)
+def test_a_route_names_only_sections_and_exercises_that_there_are():
+    pages = script("pages")
+    found = [one for chapter in pages["sources"]() for one in pages["sections"](chapter)]
+    titles, tasks = {one.title.split()[0] for one in found}, {task for one in found for task in one.tasks}
+    for _, plan, _ in pages["PLANS"]:
+        wanted = [one.partition("/") for one in plan.split() if "." in one]
+        assert {section for section, _, _ in wanted} <= titles
+        assert {task for _, _, named in wanted for task in named.split(",") if task} <= tasks
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "solutions").glob("*.ipynb")), ids=lambda path: path.stem)
