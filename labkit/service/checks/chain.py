@@ -76,6 +76,7 @@ def check_items(body: Body, model: Family, context: CheckContext) -> WireError |
         return None
     return (
         _check_repeated(given, earlier)
+        or _check_alone(given)
         or _check_reasoning(given, earlier, context)
         or _check_pairs(given, earlier, body.get("conversation") is not None)
     )
@@ -89,6 +90,16 @@ def _check_repeated(given: Sequence[Body], earlier: Sequence[Body]) -> WireError
             if item_id in seen:
                 return refuse("item_twice", item_id)
             seen.add(item_id)
+    return None
+
+
+def _check_alone(given: Sequence[Body]) -> WireError | None:
+    """A reasoning item comes with what it led to: the next item, with its id (a recorded 400 of gpt-5)."""
+    for item, following in pairwise([*given, {"role": "user"}]):
+        message = following.get("type", "message") == "message" and not _is_reference(following)
+        theirs = following.get("role") == "assistant" and following.get("id")
+        if item.get("type") == "reasoning" and item.get("id") and message and not theirs:
+            return refuse("reasoning_alone", item["id"])
     return None
 
 
