@@ -22,13 +22,8 @@ REMEDY = {
     "choice": 'Send "auto", or "required" where this step needs a tool, and allow the tool.',
     "chain": "Replay each call with its id and answer it once, right after the message that made it.",
 }
-FIELDS = {
-    "messages": "chain",
-    "tools": "tools",
-    "tool_choice": "choice",
-    "temperature": "sampling",
-    "top_p": "sampling",
-}
+FIELDS = {"messages": "chain", "tools": "tools", "tool_choice": "choice"}
+FIELDS |= {"temperature": "sampling", "top_p": "sampling"}
 COOL, HOT = 0.2, 0.7
 MODEL, CONTEXT = FAMILIES["gpt-4.1-mini"], CheckContext("lenient", vendor("openai"))
 HELLO = [{"role": "user", "content": "hi"}]
@@ -87,16 +82,12 @@ def _refusal(body: Mapping[str, Any], field: str) -> str:
 def _lost(ask: Ask, response: Any, tool: str | None) -> Iterator[Finding]:
     names = {spec.name for spec in ask.tools}
     wanted = {call.name for message in ask.messages for call in message.calls} | ({tool} if tool else set())
-    if wanted - names:
-        yield Finding(
-            "tools", f"{', '.join(sorted(wanted - names))} is not among the {len(names)} that were sent"
-        )
+    if lost := ", ".join(sorted(wanted - names)):
+        yield Finding("tools", f"{lost} is not among the {len(names)} that were sent")
     usage = response.get("usage") if isinstance(response, dict) else None
     spent = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     if isinstance(spent, int) and spent < count_tools(ask.raw["tools"], MODEL) / 2:
-        yield Finding(
-            "tools", f"the service counted only {spent} prompt tokens: something on the way dropped them"
-        )
+        yield Finding("tools", f"only {spent} prompt tokens were counted: something on the way dropped them")
 
 
 def _weighed(ask: Ask, tool: str | None) -> Iterator[Finding]:
@@ -106,21 +97,17 @@ def _weighed(ask: Ask, tool: str | None) -> Iterator[Finding]:
     offered = [name for name in totals if name]
     target = tool if tool in offered else max(offered, key=totals.__getitem__)
     rival = max((name for name in totals if name != target), key=totals.__getitem__)
-    rate = {heat: probabilities(replace(free, temperature=heat))[target] for heat in (COOL, ask.temperature)}
-    rules = {
-        score.tool: {k: v for k, v in score.parts.items() if k.startswith("rules")} for score in scores(free)
-    }
-    pull = sum(rules[None].values()) - sum(rules[target].values())
+    cool, hot = (probabilities(replace(free, temperature=heat))[target] for heat in (COOL, ask.temperature))
+    parts = {score.tool: score.parts.items() for score in scores(free)}
+    pulls = {k: v for k, v in parts[None] if k.startswith("rules")}
+    pulls |= {k: -v for k, v in parts[target] if k.startswith("rules")}
     if probabilities(bare)[target] < 0.5 and tool in (None, target):
         scored = f"{target} scores {totals[target]:.1f}, {rival or 'no tool'} {totals[rival]:.1f}"
         yield Finding("description", f"{scored} for this request (simulated)")
     if ask.temperature > HOT and "temperature" in ask.raw:
-        rates = f"called in {rate[ask.temperature]:.0%} instead of {rate[COOL]:.0%} at {COOL}"
-        yield Finding("sampling", f"at temperature {ask.temperature:g} {target} is {rates} (simulated)")
-    if pull > 0:
-        yield Finding(
-            "system prompt",
-            f"{', '.join(rules[None] | rules[target])}: {pull:+.1f} against {target} (simulated)",
-        )
+        rates = f"a call of {target} has {hot:.0%}, at {COOL} it has {cool:.0%} (simulated)"
+        yield Finding("sampling", f"temperature {ask.temperature:g} is above {HOT}: {rates}")
+    if (pull := sum(pulls.values())) > 0:
+        yield Finding("system prompt", f"{', '.join(pulls)}: {pull:+.1f} against {target} (simulated)")
     if target not in {spec.name for spec in ask.callable}:
         yield Finding("choice", f"tool_choice does not let {target} be called")

@@ -80,12 +80,8 @@ def layers(
 ) -> dict[str, int]:
     """Tokens of each layer of a request, in the order in which the model reads them."""
     rules, *examples = context.prefix()
-    parts = {
-        "rules": [rules],
-        "examples": examples,
-        "history": history,
-        "state": [system(state)][: bool(state)],
-    }
+    names = ("rules", "examples", "history", "state")
+    parts = dict(zip(names, ([rules], examples, history, _state(state)), strict=True))
     tokens = {k: sum(count_message(chat.to_wire(m), family) for m in part) for k, part in parts.items()}
     return {"tools": count_tools(tools, family)} | tokens
 
@@ -110,9 +106,8 @@ def trim(
         else:
             units.append([message])
     last_request = max((i for i, unit in enumerate(units) if unit[0].role == "user"), default=-1)
-    fixed = {*range(keep), last_request, len(units) - 1}
-    fixed |= {i for i, unit in enumerate(units) if unit[0].role in ("system", "developer")}
-    droppable = [i for i in range(len(units)) if i not in fixed]
+    rules = {i for i, unit in enumerate(units) if unit[0].role in ("system", "developer")}
+    droppable = [i for i in range(keep, len(units) - 1) if i != last_request and i not in rules]
 
     def without(oldest: int) -> tuple[Message, ...]:
         gone = set(droppable[:oldest])
