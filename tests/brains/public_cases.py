@@ -118,7 +118,7 @@ def table(temperature: float = 0.0) -> Iterator[str]:
     asks = accuracy(simulated(), temperature)
     guesses = accuracy(simulated(asks_instead_of_guessing=False), temperature)
     small = genuine()
-    yield f"| set | category | n | asks | calls all the same | SmolLM2, recorded | T={temperature:g}, Wilson 95%"
+    yield f"| set | category | n | asks | calls anyway | SmolLM2, recorded | T={temperature:g}, Wilson 95%"
     for key, rate in asks.items():
         rates = " | ".join(_percent(one[key]) for one in (asks, guesses, small))
         yield f"| {' | '.join(key)} | {rate.n} | {rates} |"
