@@ -174,9 +174,10 @@ assert sent(client)[-1].body["messages"] == []
 # An exercise has three cells: the task, the answer, the check. Write your answer where it says `...  # your turn`, run
 # the cell, then run the check. A check never stops the notebook. It says `passed`, `open`, or what to think about.
 #
-# In a terminal, `uv run labkit progress` shows all notebooks and `uv run labkit check 00` runs all checks of one.
-# You work on copies in `my_work/`. Nothing overwrites them. Solutions lie in `solutions/`. And `uv run labkit doctor`
-# looks at your machine: Python, packages against their pins, kernel, proxy, keys (named, never shown), each with a remedy.
+# In a terminal, `uv run labkit progress` shows all notebooks, `check 00` runs all checks of one, and `watch` runs them
+# whenever you save. `answer 0.1` shows the course's answer once yours has passed or was tried three times; `reset 0.1` puts
+# the blank back. You work on copies in `my_work/`; nothing overwrites them, and `update` lays corrected notebooks beside them.
+# And `uv run labkit doctor` looks at your machine: Python, packages, kernel, fonts, ports, proxy, keys (named, never shown).
 
 # %% [markdown] task 0.1
 # **0.1 Be the model.** Make a client named `mine` whose model answers `您好` to the first request and `再见` to the

@@ -29,6 +29,7 @@ from labkit.classroom.check import check
 from labkit.classroom.machine_plot import draw
 from labkit.classroom.plots import BAD, GOOD, canvas
 from labkit.classroom.show import show_source
+from labkit.classroom.widgets import chain_viewer, machine
 from labkit.connect import connect, model_for
 from labkit.execution.executor import Breaker, Executor, Retry, error_result, prepare
 from labkit.execution.outcome import success_result
@@ -445,10 +446,10 @@ while not state.final:
     print(state.name, end=" > ")
     state = advance(agent, state)
 print(state.name, state.answer)
-draw(TRANSITIONS, path)
+machine(TRANSITIONS, path)
 
 # %% [markdown]
-# Two rounds. The first went the short way, from *Validating* straight to *Observing*: what is not valid is not even
+# Two rounds; slide back to see them step by step. The first went the short way, from *Validating* straight to *Observing*: what is not valid is not even
 # authorised.
 #
 # And the code? One `match`, which is the table. Everything else (sync, async, streamed, step by step) walks it.
@@ -477,7 +478,7 @@ for name, end in ends.items():
 # (`tool_choice` none): it explains and asks, and cannot guess again. The lost reply is the one to see:
 
 # %%
-draw(TRANSITIONS, RUNS["reply lost"][1])
+machine(TRANSITIONS, RUNS["reply lost"][1])
 
 # %% [markdown] task 6.3
 # **6.3 Predict a path.** A manager must approve refunds. The model asks for one, the manager says yes, the refund is carried
@@ -598,6 +599,7 @@ def closed(messages, content):
 # %%
 for name, end in ends.items():
     print(f"{name:15} {end.reason:22} {verdict(*map(chat.to_wire, end.chain), again)}")
+chain_viewer(ends["permission"].chain)
 
 # %% [markdown]
 # ## With a real model
