@@ -24,7 +24,8 @@ from labkit.protocol.tools import Tool
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())
 _SECRET = re.compile(
-    r"""(?<=://)[^\s/@]+(?=@)|\bsk-\w{8,}|((?:passw\w+|secret|token|key)["']?\s*[=:]\s*["']?|bearer\s+)[^\s"',;]+""",
+    r"""(?<=://)[^\s/@]+(?=@)|(?<![a-z0-9])sk-[\w-]{8,}"""
+    r"""|((?:passw\w+|secret|token|key)["']?\s*[=:]\s*["']?|bearer\s+)[^\s"',;，；。]+""",
     re.IGNORECASE,
 )
 

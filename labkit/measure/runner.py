@@ -5,6 +5,7 @@ A killed run goes on where it stopped: what is on disk is not run again. Memory 
 
 import asyncio
 import inspect
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -48,16 +49,21 @@ class Desk:
     model: str = ""
     rules: str = ""
     tools: Callable[[Shop], Toolbox] = shop_tools
+    temperature: float = 0.2
+    clock: Callable[[], float] = time.perf_counter
     asynchronous: bool = False
 
     def __call__(self, shop: Shop, case: Case, repeat: int) -> Agent:
         offline = self.which in (None, *OFFLINE)
         client = (connect if offline else _online)(self.which, asynchronous=self.asynchronous)
         model = self.model or model_for(client, sampling=True)
-        options = {"temperature": 0.2, "seed": repeat} if family(model) and family(model).sampling else {}
+        sampling = family(model) and family(model).sampling
+        options = {"temperature": self.temperature, "seed": repeat} if sampling else {}
         tools = self.tools(shop)
-        executor = Executor(tools, ask=shop.payments.query, retry=RETRY, sleep=_at_once, asleep=_soon)
-        return Agent(client, model, tools, executor, desk_policy(shop), system=self.rules, options=options)
+        waits = {"sleep": _at_once, "asleep": _soon, "clock": self.clock}
+        executor = Executor(tools, ask=shop.payments.query, retry=RETRY, **waits)
+        chosen = {"system": self.rules, "options": options, "clock": self.clock}
+        return Agent(client, model, tools, executor, desk_policy(shop), **chosen)
 
 
 @lru_cache(maxsize=8)
