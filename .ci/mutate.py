@@ -4,6 +4,7 @@ Each break of mutations.toml is made in a copy of the repository. The test that 
 tests of its folder, then its notebooks; the first red ends it. What is red without the break does not count.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,22 +142,32 @@ def brief(name: str) -> str:
     return name.split("[")[0].removeprefix("tests/").replace("::", ": ")
 
 
+def carry_out(chosen: Sequence[Break], jobs: int) -> dict[Break, str]:
+    """What notices each break, in the order of the list; each job has a copy and a stretch of the list."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+
+        def work(job: int) -> dict[Break, str]:
+            copy, found = Copy(f"{folder}/{job}"), {}
+            for one in chosen[len(chosen) * job // jobs : len(chosen) * (job + 1) // jobs]:
+                found[one] = copy.noticed_by(one)
+                print(
+                    f"{'red  ' if found[one] else 'GREEN'} {one.file}: {one.words} | {found[one]}", flush=True
+                )
+            return found
+
+        return {one: by for found in pool.map(work, range(jobs)) for one, by in found.items()}
+
+
 def main() -> None:
-    wanted = sys.argv[1:]
-    chosen = [
-        one
-        for number, one in enumerate(breaks(), 1)
-        if not wanted
-        or str(number) in wanted
-        or any(part in one.file for part in wanted if not part.isdigit())
-    ]
-    found: dict[Break, str] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(folder)
-        for one in chosen:
-            found[one] = copy.noticed_by(one)
-            print(f"{'red  ' if found[one] else 'GREEN'} {one.file}: {one.words} | {found[one]}", flush=True)
-    if not wanted:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "parts", nargs="*", help="only files with one of these in their names; no page is written"
+    )
+    parser.add_argument("--jobs", type=int, default=1)
+    asked = parser.parse_args()
+    chosen = [one for one in breaks() if not asked.parts or any(part in one.file for part in asked.parts)]
+    found = carry_out(chosen, asked.jobs)
+    if not asked.parts:
         REPORT.write_text(report(found), encoding="utf-8", newline="\n")
     alive = [one for one in found if not found[one]]
     print(f"{len(found) - len(alive)} of {len(found)} noticed")

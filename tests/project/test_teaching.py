@@ -69,3 +69,12 @@ def test_a_class_report_counts_and_names_nobody(tmp_path, monkeypatch, capsys):
     assert "   1.1       1       2       1       4       6       2  content is a string" in said
     assert re.findall(r"^ +(\d+\.\d)", said, re.MULTILINE) == ["1.1", "1.2", "10.1"]
     assert not re.search("王|alice|bob|eve|geheim", said)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])
+def test_a_link_of_a_page_leads_somewhere(page):
+    pages = [ROOT / page] if page.endswith(".md") else sorted((ROOT / page).rglob("*.md"))
+    links = [
+        (one, link) for one in pages for link in re.findall(r"\]\(([^)#:]+)", one.read_text(encoding="utf-8"))
+    ]
+    assert links and [(one.name, link) for one, link in links if not (one.parent / link).exists()] == []
