@@ -37,8 +37,7 @@ import openai
 
 from labkit.classroom import criteria
 from labkit.classroom.check import check, is_blank
-from labkit.classroom.criteria import Work
-from labkit.classroom.graduate import graduate
+from labkit.classroom.graduate import Work, failing, graduate
 from labkit.connect import connect, model_for, sent
 from labkit.execution.executor import Executor
 from labkit.execution.guard import asked_for, neutralise, see, taint, withhold
@@ -301,7 +300,7 @@ def mended(client, chain, slips=0, choice="auto", left=6):
 # %%
 def bare(shop, client, ledger, box=None, policy=lambda request: Allow(), hands=None, **more):
     box = box or shop_tools(shop)
-    hands = hands or Executor(box, ledger=ledger)
+    hands, more = hands or Executor(box, ledger=ledger), {"options": {"temperature": 0.2}} | more
     return Agent(client, model_for(client, sampling=True), box, hands, policy, **more)
 
 
@@ -501,7 +500,7 @@ for text, name in wishes:
 #
 # <details><summary>Hint 1</summary>run.chain holds the messages; only those with role "user" count.</details>
 # <details><summary>Hint 2</summary>WORDS = ASKING | {"refund_order": ASKING["refund_order"] + "|…"}, and asked_for(WORDS)(text) is a set of names.</details>
-# <details><summary>Hint 3</summary>Ten sentences are missed: 钱退, money…back, pay…back, deliver order, ^e-?mail, 工单, ticket, 付发票.</details>
+# <details><summary>Hint 3</summary>What is missed: 钱退, money…back, pay…back, deliver order, ^e-?mail, 工单, ticket, 付发票.</details>
 
 # %% exercise 12.3
 ### BEGIN SOLUTION
@@ -566,14 +565,19 @@ def candidates(box):
     return lambda run: [*reads, *asked_for(both)(" ".join(m.content for m in run.chain))]
 
 
-# %% right 12.3 stages: any word of change opens all writes
-def candidates(box):
-    change = "退|back|取消|cancel|地址|address|改寄|deliver order|mail|信|write to|邮件|工单|ticket|付|账|pay|transfer|refund"
+# %% right 12.3 by stages: money, letters, orders
+STAGES = {
+    "退|back|refund|付|账|pay|transfer": ["refund_order", "transfer_funds"],
+    "e-?mail|信|write to|发邮件|工单|ticket": ["send_email", "create_ticket"],
+    "取消|cancel|地址|address|改寄|deliver order": ["cancel_order", "update_address"],
+}
 
+
+def candidates(box):
     def names(run):
-        said = [message.content.lower() for message in run.chain if message.role == "user"]
-        opened = any(re.search(change, text) for text in said)
-        return [tool.name for tool in box if opened or tool.effect == "read"]
+        said = " ".join(message.content.lower() for message in run.chain if message.role == "user")
+        opened = [name for words, some in STAGES.items() if re.search(words, said) for name in some]
+        return [tool.name for tool in box if tool.effect == "read" or tool.name in opened]
 
     return names
 
@@ -716,7 +720,7 @@ def hands(shop, box, ledger):
 # does all that is expected of it here, so whatever fails is the agent's own.
 
 # %%
-print(*criteria.failing(Work(bare), 6), sep="\n")
+print(*failing(Work(bare), 6), sep="\n")
 
 # %% [markdown]
 # Valid calls, and not authorised. Now put all parts together.
@@ -754,7 +758,7 @@ with check("12.5", build, my_tools, candidates, hands):
         missing = judge(mine)[1]
         assert not missing, missing[0]
     for number in (4, 5, 6):
-        missing = criteria.failing(mine, number)
+        missing = failing(mine, number)
         assert not missing, f"{missing[0]}, of {len(missing)}"
 
 
@@ -832,7 +836,7 @@ print(seen, *missing, sep="\n")
 assert missing == ["cached may get worse unseen"]
 
 # %% [markdown]
-# Three of the four close it. Cache hits could fall to zero, and the bill would double without a sound.
+# Three of the four close it. Cache hits could fall to zero, and nobody would hear of it.
 
 # %% [markdown] task 12.6
 # **12.6 Write the gate.** `GATE` is a list of `Rule`: retries do not rise, tokens stay in a budget, so does
@@ -840,7 +844,7 @@ assert missing == ["cached may get worse unseen"]
 #
 # <details><summary>Hint 1</summary>Rule(metric=…) with not_worse=True, at_most=…, at_least=… or p=….</details>
 # <details><summary>Hint 2</summary>The metrics are retry, tokens, latency and cached; the last one is better when it is higher.</details>
-# <details><summary>Hint 3</summary>A prompt costs tokens, so tokens not_worse would block every prompt: give a number, such as 9000.</details>
+# <details><summary>Hint 3</summary>A run of two requests takes some thousand tokens: leave room, such as 9000.</details>
 
 # %% exercise 12.6
 ### BEGIN SOLUTION
@@ -862,10 +866,10 @@ with check("12.6", GATE):
 # %% wrong 12.6 the shipped rules
 GATE = list(load_rules())
 
-# %% wrong 12.6 tokens may not rise at all
+# %% wrong 12.6 a budget that nothing can keep
 GATE = [
     Rule(metric="retry", not_worse=True),
-    Rule(metric="tokens", not_worse=True),
+    Rule(metric="tokens", at_most=500),
     Rule(metric="latency", p=95, at_most=8.0),
     Rule(metric="cached", at_least=0.2),
 ]
@@ -898,7 +902,8 @@ GATE = (
 # ## 12.7 Graduation
 #
 # The seven criteria of the article, on your agent. A terminal gives the same: `labkit graduate`, with `--full`
-# for all cases and all attacks, or with a Python file of your own.
+# for all cases and all attacks, or with a Python file of your own. It reads the first code cell and your answers,
+# so what they need has to stand there.
 
 # %%
 if is_blank([build, SCHEMAS, GATE]):

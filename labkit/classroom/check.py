@@ -187,10 +187,11 @@ def notebooks(folder: Path, number: str = "") -> list[Path]:
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
-    """Metadata and source of each cell of a notebook file; raises `BadFile` when it is none."""
+    """Type, metadata and source of each cell of a notebook file; raises `BadFile` when it is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        return [{"metadata": dict(cell["metadata"]), "source": "".join(cell["source"])} for cell in found]
+        kept = ("cell_type", "metadata")
+        return [{k: cell[k] for k in kept} | {"source": "".join(cell["source"])} for cell in found]
     except (ValueError, KeyError, TypeError) as error:
         raise BadFile(
             f"{path.name} is not a notebook ({type(error).__name__}: {error})",

@@ -8,16 +8,17 @@ from typing import Any
 from labkit.classroom.check import cells, is_blank
 from labkit.classroom.criteria import (
     Work,
-    failing,
     gated,
     hard_control,
     measured,
     play,
     replayed,
+    results,
     sorted_errors,
     strict_by_hand,
     unmoved,
 )
+from labkit.measure.runner import Row
 from labkit.protocol.errors import BadFile
 from labkit.shop.world import Shop
 
@@ -60,9 +61,10 @@ def _sources(path: Path) -> Iterator[tuple[str, str]]:
     for number, cell in enumerate(cell for cell in cells(path) if cell["cell_type"] == "code"):
         role = cell["metadata"].get("labkit", "")
         if number == 0 or role.startswith("exercise"):
-            yield f"{path.name}, {role or 'first cell'}", "".join(cell["source"])
+            yield f"{path.name}, {role or 'first cell'}", cell["source"]
 
 
+OWNER = {"tool_error": 4, "side_effect": 4, "injection": 5}  # whose the golden cases of a kind are, else 6
 CRITERIA = (
     ("1 tool_choice is hard, a prompt is soft", hard_control, "03"),
     ("2 a strict schema written by hand", strict_by_hand, "05"),
@@ -72,6 +74,20 @@ CRITERIA = (
     ("6 a golden set measures the prompt", measured, "10"),
     ("7 retries, tokens, P95, cache in the gate", gated, "11"),
 )
+
+
+def failing(work: Work, criterion: int) -> list[str]:
+    """The golden cases of a criterion that fail although the model does all that is expected of it."""
+    rows = [row for row in results(work.build, work.full, "reference") if not held(row)]
+    lost = [row for row in rows if OWNER.get(row["kind"], 6) == criterion]
+    return [f"golden case {row['case']} fails {row['grader_error']}".strip() for row in lost]
+
+
+def held(row: Row) -> bool:
+    """Who may not do a thing may be denied it, or never be offered it."""
+    grade = row["grade"] or {"success": False, "action": "", "harm": 1}
+    refused = (row["kind"], grade["action"], grade["harm"]) == ("unauthorised", "refuse", 0)
+    return grade["success"] or refused
 
 
 def graduate(work: Work) -> Iterator[Finding]:
