@@ -7,6 +7,7 @@ Names, paths, answers, and what only one person was told, are never printed.
 import argparse
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
+    sys.stdout.reconfigure(errors="backslashreplace")
     people, strangers = read(parser.parse_args().folder)
     print(f"{len(people)} people" + f"; {strangers} files are no progress files" * bool(strangers))
     print("\n".join([HEAD, *map(str, standings(people))]))
