@@ -43,7 +43,6 @@ from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
 
 getLogger("labkit").setLevel("CRITICAL")
-MODEL = "gpt-4.1-mini"
 
 # %% [markdown]
 # ## 6.1 Trying again does damage
@@ -191,6 +190,8 @@ sorted_out = {letter: action for action, letters in groups.items() for letter in
 
 
 # %%
+MODEL = "gpt-4.1-mini"
+
 def wants(*calls) -> dict:
     made = [{"id": f"call_{n}", "type": "function", "function": f} for n, f in enumerate(calls, 1)]
     return {"role": "assistant", "content": None, "tool_calls": made}
@@ -436,8 +437,8 @@ def desk(*said, faults=(), policy=lambda request: Allow(), **options):
     box = shop_tools(shop)
     hands = Executor(box, ask=shop.payments.query)
     client = connect("script", script(*said))
-    note = lambda before, after, seconds: path.append((before.name, after.name))  # noqa: E731
-    return Agent(client, MODEL, box, hands, policy, on_step=note, **options), path
+    options["on_step"] = lambda before, after, seconds: path.append((before.name, after.name))
+    return Agent(client, MODEL, box, hands, policy, **options), path
 
 BAD_CALL = call("get_order", order_id="#10001")
 agent, path = desk(BAD_CALL, GOOD_CALL, "已发货。")
@@ -449,8 +450,8 @@ print(state.name, state.answer)
 machine(TRANSITIONS, path)
 
 # %% [markdown]
-# Two rounds; slide back to see them step by step. The first went the short way, from *Validating* straight to *Observing*: what is not valid is not even
-# authorised.
+# Two rounds; slide back to see them step by step. The first went the short way, from *Validating* straight to
+# *Observing*: what is not valid is not even authorised.
 #
 # And the code? One `match`, which is the table. Everything else (sync, async, streamed, step by step) walks it.
 
