@@ -52,7 +52,7 @@ class Live(VBox):
     def turn(self, change: Any = None) -> None:
         """Draw again."""
         self.shown = self.draw(**{name: knob.value for name, knob in self.knobs.items()})
-        image = f"<img alt='{escape(repr(self))}' src='data:image/png;base64,{{}}'>"
+        image = f"<img style='max-width:100%' alt='{escape(repr(self))}' src='data:image/png;base64,{{}}'>"
         self.screen.value = self.shown if isinstance(self.shown, str) else image.format(_png(self.shown))
 
     def __repr__(self) -> str:
@@ -221,7 +221,7 @@ class Plan:
 
     @property
     def inputs(self) -> list[int]:
-        """Input tokens of each call: the chain grows by a reply and a result (S1 §5.4 takes it as constant)."""
+        """Input tokens of each call: the chain grows by a reply and a result (in S1 §5.4 it does not)."""
         first = self.schemas + self.rules + self.few_shot + self.dynamic
         return list(accumulate([self.reply + self.result] * (self.calls - 1), initial=first))
 
