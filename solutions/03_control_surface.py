@@ -349,8 +349,7 @@ def right(question, number, allowed_names=CATALOG) -> bool:
 # %%
 NUMBERS = [3, 10, 30, 100, 300]
 rates = [wilson(sum(right(q, n) for q in QUESTIONS), len(QUESTIONS)) for n in NUMBERS]
-for number, rate in zip(NUMBERS, rates, strict=True):
-    print(f"{number:4} tools: {rate}")
+print(*(f"{number:4} tools: {rate}" for number, rate in zip(NUMBERS, rates, strict=True)), sep="\n")
 assert rates[0].value > rates[2].value > rates[4].value
 
 # %% [markdown]
@@ -358,7 +357,7 @@ assert rates[0].value > rates[2].value > rates[4].value
 # more and more tools added. Measured for this course: SmolLM2-135M, which is small enough for a laptop.
 
 # %%
-files = [dataset("published") / f"{name}.json" for name in ("tools_offered", "small_model_tools")]
+files = [dataset(f"published/{name}.json") for name in ("tools_offered", "small_model_tools")]
 hosted, small = (json.loads(file.read_text(encoding="utf-8")) for file in files)
 print(hosted["source"], "|", small["source"])
 
