@@ -105,8 +105,9 @@ def listing(client, chain: list) -> str:
 
 
 # %% [markdown]
-# It has a step cap, a correction cap and typed errors. Four scenes; in each the model is a script, and after
-# it the user says thanks.
+# It has a step cap, a correction cap and typed errors. Four scenes, without network: the tools are ours, the
+# model is a script. After each scene the user says thanks, and the service checks what must hold of a history.
+# <!-- covers: B6.2 -->
 
 
 # %%

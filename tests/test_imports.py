@@ -65,7 +65,7 @@ def test_the_readme_lists_every_module_once():
 
 
 @pytest.mark.parametrize("name", order())
-def test_a_module_imports_only_from_above(name):
+def test_a_module_imports_only_from_above(name):  # covers: F2
     above = order()[: order().index(name)]
     assert imported(name) - set(above) == set()
 

@@ -49,7 +49,7 @@ def test_a_clear_request_in_either_language_gets_its_tool_at_a_low_temperature(t
 @pytest.mark.parametrize(
     "text", ["你好", "Hello, who are you?", "给我讲个笑话", "What is the capital of France?"]
 )
-def test_what_no_tool_serves_is_answered_in_prose_that_says_it_is_simulated(text):
+def test_what_no_tool_serves_is_answered_in_prose_that_says_it_is_simulated(text):  # covers: B1
     decision = simulated()(asking(text))
     assert not decision.calls and ("模拟" in decision.text or "simulated" in decision.text)
 
@@ -127,7 +127,7 @@ def asked_with(case, tools):
     return Ask("m", case.messages, tools, tools, temperature=0.0)
 
 
-def test_prose_is_soft_and_a_parameter_is_hard():
+def test_prose_is_soft_and_a_parameter_is_hard():  # covers: 1.0 AC1
     """Issue 3.4: "only call get_weather" 1,000 times in each form and language; the user wants an order."""
     brain, soft = simulated(), {}
     for rules, text in (

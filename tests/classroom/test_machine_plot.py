@@ -9,7 +9,7 @@ def texts(figure) -> list[str]:
     return [text.get_text() for text in figure.axes[0].texts]
 
 
-def test_every_state_and_every_event_of_the_table_is_in_the_picture():
+def test_every_state_and_every_event_of_the_table_is_in_the_picture():  # covers: F1
     shown = "\n".join(texts(draw(TRANSITIONS))).split("\n")
     assert {state for state, _ in TRANSITIONS} <= set(shown)
     assert {event for _, event in TRANSITIONS} <= set(shown)

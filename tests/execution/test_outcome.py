@@ -171,7 +171,7 @@ def test_any_tree_becomes_valid_json_within_the_limit(tree, limit):
     assert json.loads(content.encode())["status"] == "success"
 
 
-def test_an_error_says_whether_the_model_may_try_again():
+def test_an_error_says_whether_the_model_may_try_again():  # covers: B4.2
     told = [
         json.loads(error_result(error)) for error in (InvalidArguments("missing city"), BusinessRule("no"))
     ]

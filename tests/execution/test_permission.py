@@ -126,7 +126,7 @@ def tenant_of(request):
         ("99999", WANG, Allow),
     ],
 )
-def test_an_order_of_another_tenant_is_out_of_reach(order_id, identity, verdict):
+def test_an_order_of_another_tenant_is_out_of_reach(order_id, identity, verdict):  # covers: 3.3 4.4
     policy = same_tenant(tenant_of)
     assert type(policy(request("get_order", identity, order_id=order_id))) is verdict
 

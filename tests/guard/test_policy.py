@@ -54,7 +54,7 @@ def test_before_text_by_strangers_was_read_taint_allows_everything(read):
 
 
 @pytest.mark.parametrize("read", [STRANGE, "raw text", {"id": 7}, [STRANGE], [{"a": [None, 1]}]])
-def test_after_it_a_write_that_the_user_did_not_ask_for_waits_for_a_person(read):
+def test_after_it_a_write_that_the_user_did_not_ask_for_waits_for_a_person(read):  # covers: 4.4
     assert isinstance(
         taint(ASKED)(request(REFUND, "总结工单", read, order_id="10001", reason="x")), AskPerson
     )

@@ -57,7 +57,7 @@ def test_the_detector_stops_some_attacks_and_misses_some(cells):
 
 
 @pytest.mark.parametrize("name", BORDERS)
-def test_views_taint_and_approval_let_no_attack_through(cells, name):
+def test_views_taint_and_approval_let_no_attack_through(cells, name):  # covers: AC5
     assert cells[name].success.value == 0 and cells[name].success.n == len(ATTACKS)
 
 

@@ -31,7 +31,7 @@ def reference_rows():
     return [unit(case, 0) for case in golden()]
 
 
-def test_reference_calls_pass_every_case(reference_rows):
+def test_reference_calls_pass_every_case(reference_rows):  # covers: B6.2
     assert [(row["case"], row["grade"]) for row in reference_rows if not row["grade"]["success"]] == []
 
 

@@ -13,11 +13,12 @@ from tests.measure.desk import made_row, scripted_build
 
 NOTHING = {"arguments": [0, 0], "valid": [0, 0], "business": [0, 0], "complete": False}
 WRONG = {"success": False, "business": [1, 2], "faithful": [0, 0]}
+SLOW = {"retry_count": 2, "seconds": 3.0, "cached_tokens": 50}
 ROWS = [
     made_row("a", 0, grade={"arguments": [1, 2], "valid": [3, 4], "faithful": [2, 4]}),
     made_row("a", 1, called=["get_weather"], grade=WRONG),
     made_row("b", 0, called=[], expected="none", grade=NOTHING | {"selected": True}),
-    made_row("b", 1, called=["refund_order"], expected="none", trace={"retry_count": 2, "seconds": 3.0, "cached_tokens": 50}),
+    made_row("b", 1, called=["refund_order"], expected="none", trace=SLOW),
 ]
 
 

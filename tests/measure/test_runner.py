@@ -66,7 +66,7 @@ def test_ray_with_two_workers_gives_the_same_rows(rows_one_by_one, tmp_path, mon
     assert _comparable(tmp_path / "rows.jsonl") == rows_one_by_one
 
 
-def test_repeats_differ_where_the_model_is_undecided(rows_one_by_one):
+def test_repeats_differ_where_the_model_is_undecided(rows_one_by_one):  # covers: 5.2 L13
     assert {row["repeat"] for row in rows_one_by_one} == {0, 1}
 
 

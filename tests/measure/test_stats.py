@@ -49,7 +49,7 @@ def test_the_bootstrap_covers_a_mean_that_is_no_rate():
     assert 0.90 <= covered / 300 <= 0.98
 
 
-def test_repeats_of_one_case_do_not_count_as_cases():
+def test_repeats_of_one_case_do_not_count_as_cases():  # covers: L13
     few = cluster_interval({"a": [1] * 50, "b": [0] * 50, "c": [1] * 50})
     assert few.n == 3
     assert few.high - few.low > 0.5

@@ -133,7 +133,7 @@ def test_a_write_whose_result_cannot_be_serialised_has_happened_all_the_same():
     assert outcome(run(agent_with(set_text, effect="write"), "?")) == ("answered", "success")
 
 
-def test_a_result_of_ten_megabytes_is_cut_and_says_so():
+def test_a_result_of_ten_megabytes_is_cut_and_says_so():  # covers: B4.3c
     def get_text(text: Text) -> str:
         """读取文本。"""
         return "晴" * 10_000_000
@@ -165,7 +165,7 @@ def test_arguments_nested_ten_thousand_deep_are_the_models_mistake(text):
     assert outcome(end) == ("answered", "validation_error")
 
 
-def test_a_tool_that_hangs_is_left_behind_and_counted():
+def test_a_tool_that_hangs_is_left_behind_and_counted():  # covers: B4.3a
     def get_text(text: Text) -> str:
         """读取文本。"""
         import threading
@@ -192,7 +192,7 @@ def get_nothing(text: Text) -> str:
         [user("?"), assistant(calls=[ToolCall("c1", "f", "{}")]), user("??")],
     ],
 )
-def test_a_history_that_the_api_would_refuse_is_refused_before_it_is_sent(chain):
+def test_a_history_that_the_api_would_refuse_is_refused_before_it_is_sent(chain):  # covers: B6.2
     with pytest.raises(BadChain, match="c1"):
         run(agent_with(get_nothing), chain)
 

@@ -63,7 +63,7 @@ def test_the_body_has_the_very_bytes_that_create_sends(parameters, stream):
     assert (create.method, create.url, create.headers) == (post.method, post.url, post.headers)
 
 
-def test_a_chain_becomes_items_with_call_id():
+def test_a_chain_becomes_items_with_call_id():  # covers: 4.1
     assert responses.request("m", CHAIN)["input"] == [
         {"role": "system", "content": "s"},
         {"role": "user", "content": "北京冷吗？"},
@@ -85,7 +85,7 @@ def test_arguments_that_the_runtime_mended_replace_those_in_the_item():
     assert responses.to_items(mended)[1]["id"] == "fc_1"
 
 
-def test_the_items_of_one_form_never_reach_the_other():
+def test_the_items_of_one_form_never_reach_the_other():  # covers: 4.1
     wire = chat.to_wire(responses.parse(RESPONSE).message)
     assert wire.keys() == {"role", "content", "tool_calls"}
     assert responses.to_items(with_extra(assistant("hi"), reasoning_content="hm")) == [

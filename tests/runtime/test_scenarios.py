@@ -42,7 +42,7 @@ def error_types(state) -> list[str]:
     return [result.error.kind for result in state.observations if result.error]
 
 
-def test_a_read_is_carried_out_and_answered(desk):
+def test_a_read_is_carried_out_and_answered(desk):  # covers: B2.2
     at = desk(GET, "已发货。")
     end = at.go("查订单 10001")
     assert (end.name, end.answer, end.reason) == ("Done", "已发货。", "answered")
@@ -56,7 +56,7 @@ def test_a_read_is_carried_out_and_answered(desk):
     ]
 
 
-def test_parallel_reads_are_all_answered_in_the_order_of_the_calls(desk):
+def test_parallel_reads_are_all_answered_in_the_order_of_the_calls(desk):  # covers: L8 AC3
     two = [call("get_weather", city="北京"), call("get_weather", city="上海")]
     at = desk(two, "北京冷，上海不冷。")
     end = at.go("北京和上海冷吗？")
@@ -79,7 +79,7 @@ def test_the_stream_yields_the_text_of_the_answer(desk, way):
         assert len(at.texts) > 1
 
 
-def test_a_wrong_argument_is_told_to_the_model_and_corrected_once(desk):
+def test_a_wrong_argument_is_told_to_the_model_and_corrected_once(desk):  # covers: L10 T4.2
     at = desk(BROKEN, GET, "已发货。")
     end = at.go("查订单 10001")
     assert end.answer == "已发货。"
@@ -97,14 +97,14 @@ def test_a_second_wrong_argument_in_a_row_ends_the_run(desk):
     assert (end.name, end.reason) == ("Stopped", "corrections_exhausted")
 
 
-def test_the_correction_budget_comes_back_after_a_success(desk):
+def test_the_correction_budget_comes_back_after_a_success(desk):  # covers: L17
     """S1 L17 never resets it: a run of four calls with two separate slips would be stopped."""
     end = desk(BROKEN, GET, BROKEN, GET, "好").go("查订单 10001")
     assert end.reason == "answered"
     assert error_types(end) == ["validation_error", "validation_error"]
 
 
-def test_a_business_error_leaves_the_model_only_speech(desk):
+def test_a_business_error_leaves_the_model_only_speech(desk):  # covers: 1.1 T4.2
     """F1: business errors end in a clarification, not in another guess; tool_choice none makes that hard."""
     at = desk(MISSING, "没有订单 99999，请核对单号。")
     end = at.go("查订单 99999")
@@ -120,7 +120,7 @@ def test_a_business_error_may_be_made_to_stop_the_run_or_to_go_on(desk):
     assert at.bodies[-1]["tool_choice"] == "auto"
 
 
-def test_permission_denied_is_told_and_nothing_is_done(desk):
+def test_permission_denied_is_told_and_nothing_is_done(desk):  # covers: 3.3 T4.2
     at = desk(REFUND, "您没有退款权限。", policy=deny_refunds)
     end = at.go("退款 10001")
     assert error_types(end) == ["permission_denied"]
@@ -176,7 +176,7 @@ def test_a_rejected_call_does_not_take_the_other_one_with_it(desk):
 
 
 @pytest.mark.parametrize("fault", [lost_after(1), lost_before(1)])
-def test_a_lost_reply_is_reconciled_into_exactly_one_refund(desk, fault):
+def test_a_lost_reply_is_reconciled_into_exactly_one_refund(desk, fault):  # covers: L9 T4.2
     """R04: the reply is lost, before or after the money has moved; the model is not asked to call again."""
     at = desk(REFUND, "已退款。", shop_faults=[fault])
     end = at.go("退款 10001")
@@ -205,7 +205,7 @@ def test_the_same_refund_asked_for_twice_is_paid_once(desk):
     assert (end.answer, at.refunds()) == ("已退款。", 1)
 
 
-def test_a_transient_fault_of_a_read_is_retried_in_the_tool_layer(desk):
+def test_a_transient_fault_of_a_read_is_retried_in_the_tool_layer(desk):  # covers: B4.3b T4.2
     tries = []
 
     def get_parcel(order_id: Annotated[str, Field(description="订单号")]) -> str:
@@ -346,7 +346,7 @@ def test_a_cut_stream_is_asked_for_again(desk):
 
 
 @pytest.mark.parametrize("choice", [required(), function("get_order"), allowed(["get_order"], "required")])
-def test_a_forced_choice_is_let_go_after_the_first_tool_turn(desk, choice):
+def test_a_forced_choice_is_let_go_after_the_first_tool_turn(desk, choice):  # covers: 1.1
     """L01: kept for ever, the model could never answer in text."""
     at = desk(GET, "已发货。", choice=choice)
     end = at.go("查订单 10001")
@@ -379,7 +379,7 @@ def test_a_system_prompt_goes_in_front_once(desk):
     assert roles.count("system") == 1
 
 
-def test_too_many_calls_in_one_turn_are_all_refused_and_the_model_decides_again(desk):
+def test_too_many_calls_in_one_turn_are_all_refused_and_the_model_decides_again(desk):  # covers: B5.4
     many = [call("get_weather", city=city) for city in ("北京", "上海", "广州")]
     at = desk(many, many[:1], "好", max_calls=2)
     end = at.go("三个城市的天气")

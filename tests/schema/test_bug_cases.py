@@ -29,7 +29,7 @@ def test_x04_a_free_form_object_is_an_error_with_three_ways_out_and_never_closed
     assert sent(broken, strict=False) == (200, None)
 
 
-def test_x06_a_union_at_the_root_is_refused_even_without_strict_and_wrapped_by_one_property():
+def test_x06_a_union_at_the_root_is_refused_even_without_strict_and_wrapped_by_one_property():  # covers: L7
     """twentyhq/twenty#22284, elie222/inbox-zero#2231"""
     union = {"anyOf": [tool({"a": {"type": "string"}}), tool({"b": {"type": "string"}})]}
     assert "one property" in lint(union, strict=False)[0].repair

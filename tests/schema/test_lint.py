@@ -176,7 +176,7 @@ TWINS = [  # rule, broken, what the API says, put right
 
 
 @pytest.mark.parametrize(("rule", "broken", "message", "right"), TWINS, ids=[twin[0] for twin in TWINS])
-def test_a_broken_rule_is_reported_in_the_words_of_the_api(rule, broken, message, right):
+def test_a_broken_rule_is_reported_in_the_words_of_the_api(rule, broken, message, right):  # covers: L6 AC2
     first, *_ = lint(broken)
     assert (first.rule, first.api_message) == (rule, message)
     assert lint(right) == []

@@ -44,7 +44,7 @@ WEATHER = make_tool(
 BOX = Toolbox([ORDER, WEATHER])
 
 
-def test_the_contract_becomes_the_description_that_the_model_reads():
+def test_the_contract_becomes_the_description_that_the_model_reads():  # covers: L5
     assert ORDER.description == (
         "查询指定订单的状态、物流节点和预计送达时间。\n适用：用户询问订单状态或物流进度。\n"
         "不适用：修改、取消、退款或支付。\n例：帮我查订单 10001 | 订单 20002 到哪了"
@@ -167,7 +167,7 @@ def renamed(name, tool=ORDER, **changes):
         ([ORDER, WEATHER], []),
     ],
 )
-def test_the_linter_of_a_toolbox_says_what_will_go_wrong(tools, said):
+def test_the_linter_of_a_toolbox_says_what_will_go_wrong(tools, said):  # covers: 2.2
     assert Toolbox(tools).lint() == said
 
 

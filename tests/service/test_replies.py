@@ -68,7 +68,7 @@ class Shipped(BaseModel):
     state: str
 
 
-def test_the_sdk_parses_a_response_format():
+def test_the_sdk_parses_a_response_format():  # covers: 3.x
     ask_by = client(Service(obedient))
     reply = ask_by.chat.completions.parse(**BODY, response_format=Shipped)
     assert isinstance(reply.choices[0].message.parsed, Shipped)

@@ -63,7 +63,7 @@ def curl(url, body):
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
-def test_the_tool_call_loop_by_curl():
+def test_the_tool_call_loop_by_curl():  # covers: L15
     brain = script(call("get_order", order_id="10001"), "Order 10001 was shipped.")
     with serving(Service(brain)) as url:
         first = curl(url, {**BODY, "tools": [GET_ORDER]})["choices"][0]["message"]
