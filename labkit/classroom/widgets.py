@@ -252,14 +252,14 @@ def budget_picture(plan: Plan) -> Picture:
     axes.barh(calls, grown, left=stable + plan.dynamic, color=QUIET, label="replies and results before")
     axes.set(yticks=list(calls), ylabel="call", xlabel="input tokens")
     axes.invert_yaxis()
-    axes.legend(fontsize=8, loc="lower right")
+    figure.legend(fontsize=8, loc="outside lower center", ncols=3)
     return figure
 
 
 def budget(plan: Plan = Plan()) -> Live:
     """Sliders for a plan; the picture follows."""
     most = {"schemas": 6000, "rules": 2000, "few_shot": 2000, "dynamic": 2000, "reply": 500, "result": 2000}
-    knobs = {name: IntSlider(getattr(plan, name), 0, top, 50) for name, top in most.items()}
+    knobs = {name: IntSlider(getattr(plan, name), 0, top) for name, top in most.items()}
     knobs["calls"] = IntSlider(plan.calls, 1, 8)
     knobs["cached"] = FloatSlider(plan.cached, min=0, max=0.95, step=0.05)
     knobs["model"] = Dropdown(options=sorted(load_prices()), value=plan.model)
