@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE, REPORT = ROOT / ".ci" / "mutations.toml", ROOT / "docs" / "mutation.md"
@@ -115,8 +116,6 @@ class Copy:
     def with_break(self, one: Break, targets: Sequence[str], known: Sequence[str]) -> list[str]:
         path = self.path / one.file
         whole = path.read_text(encoding="utf-8")
-        if whole.count(one.old) != 1:
-            raise SystemExit(f"{one.file}: the text of {one.words!r} occurs {whole.count(one.old)} times")
         path.write_text(whole.replace(one.old, one.new), encoding="utf-8", newline="\n")
         try:
             return self.red(targets, known, first=True)
@@ -144,18 +143,24 @@ def brief(name: str) -> str:
 
 def carry_out(chosen: Sequence[Break], jobs: int) -> dict[Break, str]:
     """What notices each break, in the order of the list; each job has a copy and a stretch of the list."""
+    stop = Event()
+
+    def work(folder: str, job: int) -> dict[Break, str]:
+        copy, found = Copy(f"{folder}/{job}"), {}
+        for one in chosen[len(chosen) * job // jobs : len(chosen) * (job + 1) // jobs]:
+            if stop.is_set():
+                break
+            found[one] = copy.noticed_by(one)
+            print(f"{'red  ' if found[one] else 'GREEN'} {one.file}: {one.words} | {found[one]}", flush=True)
+        return found
+
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-
-        def work(job: int) -> dict[Break, str]:
-            copy, found = Copy(f"{folder}/{job}"), {}
-            for one in chosen[len(chosen) * job // jobs : len(chosen) * (job + 1) // jobs]:
-                found[one] = copy.noticed_by(one)
-                print(
-                    f"{'red  ' if found[one] else 'GREEN'} {one.file}: {one.words} | {found[one]}", flush=True
-                )
-            return found
-
-        return {one: by for found in pool.map(work, range(jobs)) for one, by in found.items()}
+        try:
+            parts = list(pool.map(work, [folder] * jobs, range(jobs)))
+        except BaseException:
+            stop.set()
+            raise
+    return {one: by for part in parts for one, by in part.items()}
 
 
 def main() -> None:
@@ -165,6 +170,10 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    moved = [one for one in breaks() if (ROOT / one.file).read_text(encoding="utf-8").count(one.old) != 1]
+    if moved:
+        sys.exit("\n".join(f"{one.file}: the text of {one.words!r} is not there once" for one in moved))
     chosen = [one for one in breaks() if not asked.parts or any(part in one.file for part in asked.parts)]
     found = carry_out(chosen, asked.jobs)
     if not asked.parts:
