@@ -23,7 +23,7 @@ app = typer.Typer(
 MINE = Path(os.environ.get("LABKIT_WORK") or ROOT / "my_work").resolve()
 JUPYTER = [
     f"--ServerApp.root_dir={MINE.parent}",
-    f"--LabApp.default_url=/lab/tree/{quote(MINE.name)}/00_start_here.ipynb",
+    f"--LabApp.default_url=/lab/tree/{quote(os.fsencode(MINE.name))}/00_start_here.ipynb",
     f"--LabApp.app_settings_dir={ROOT / 'labkit' / 'classroom' / 'jupyterlab'}",
     "--KernelManager.transport_encryption=auto",
 ]
