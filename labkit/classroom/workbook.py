@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -219,12 +220,16 @@ def run_checks(folder: Path, number: str, **settings: str) -> list[Outcome]:
 def watch(folder: Path, tell: Callable[[str], Any] = print, stop: Event | None = None) -> None:
     """Run the checks of every notebook that is saved in `folder`, and tell what changed, until Ctrl-C."""
     tell(f"watching {folder.name}: save a notebook and its checks run; Ctrl-C ends")
-    for changes in watchfiles.watch(folder, stop_event=stop, raise_interrupt=False, recursive=False):
-        saved = {Path(path) for change, path in changes if change != watchfiles.Change.deleted}
-        for path in sorted(saved & set(notebooks(folder))):
-            try:
-                said = run_checks(folder, path.name[:2], LABKIT_PROGRESS="off")
-                news = [str(outcome) for outcome in said if record(outcome, folder, again=False)]
-            except BadFile as error:
-                news = [str(error)]
-            tell("\n".join(news) or f"{path.stem}: nothing new")
+    with suppress(KeyboardInterrupt):
+        for changes in watchfiles.watch(folder, stop_event=stop, recursive=False):
+            saved = {Path(path) for change, path in changes if change != watchfiles.Change.deleted}
+            for path in sorted(saved & set(notebooks(folder))):
+                tell("\n".join(_news(folder, path)) or f"{path.stem}: nothing new")
+
+
+def _news(folder: Path, path: Path) -> list[str]:
+    try:
+        said = run_checks(folder, path.name[:2], LABKIT_PROGRESS="off")
+    except BadFile as error:
+        return [str(error)]
+    return [str(outcome) for outcome in said if record(outcome, folder, again=False)]

@@ -1,7 +1,12 @@
 """The loop of a learner: copies, updates beside them, one blank put back, answers that open late, a watch."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import nbformat
 import pytest
@@ -202,3 +207,18 @@ def test_a_saved_notebook_is_checked_and_what_changed_is_told(desk):
     watch(desk, tell, stop)
     late.cancel()
     assert said[1:] == ["3.1 not yet: 不对", "3.1 passed", "03_x: nothing new"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an interrupt is sent to a process group there")
+def test_ctrl_c_ends_a_watch_cleanly(tmp_path):
+    own = os.environ | {"LABKIT_WORK": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "labkit.cli", "watch"]
+    with subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
+        late = threading.Timer(60, watching.kill)
+        late.start()
+        assert watching.stdout.readline().startswith(b"watching ")
+        time.sleep(0.5)
+        watching.send_signal(signal.SIGINT)
+        said = watching.communicate()[1]
+        late.cancel()
+    assert (watching.returncode, said) == (0, b"")
