@@ -6,7 +6,7 @@
 # - ask a thousand runs which tools are mixed up, which run was slowest, and which change broke them,
 # - keep traces through a crash, keep secrets out of them, and hand them to OpenTelemetry.
 #
-# Before this: [6. Errors as states](06_error_state_machine.ipynb) · 45 minutes · network: none · sources: S1 §5.3; S2 §6.1
+# Before this: [6. Turn errors into states](06_error_state_machine.ipynb) · 45 minutes · network: none · sources: S1 §5.3; S2 §6.1
 #
 # ```mermaid
 # flowchart LR
@@ -20,13 +20,13 @@
 # %%
 import json
 import os
-import random
 from collections import Counter
 from dataclasses import asdict, fields, replace
 from importlib.util import find_spec
 from math import log
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from random import Random
+from tempfile import mkdtemp
 
 from labkit.classroom.check import check
 from labkit.classroom.plots import canvas
@@ -36,7 +36,6 @@ from labkit.execution.executor import Executor
 from labkit.execution.permission import Allow
 from labkit.files import append_jsonl, dataset, read_appended
 from labkit.measure import trace
-from labkit.protocol.errors import BadFile
 from labkit.protocol.tools import Toolbox, make_tool
 from labkit.runtime import Agent, run
 from labkit.service.api import VirtualClock
@@ -52,7 +51,7 @@ from labkit.shop.world import Shop
 # that median and P95 are those that a public leaderboard logged for gpt-4o-mini in 2024: 1.58 s and 5.74 s.
 
 # %%
-clock, draws, brain = VirtualClock(), random.Random(9), simulated(3)
+clock, draws, brain = VirtualClock(), Random(9), simulated(3)
 
 
 def thinking(ask):
@@ -123,9 +122,25 @@ assert record.calls[0].error_type == "business_rule"
 # %%
 show_source(trace.watch)
 
+# %% [markdown]
+# For the next task, two helpers: a scripted run, and the same tools with other descriptions.
+
+# %%
+from labkit.control.choice import function as forced
+
+
+def told(*steps, question="帮我查订单 10001", version="v1", **more):
+    steps = steps or (call("get_order", order_id="10001"), "已发货。")
+    return trace.traced(agent(connect("script", script(*steps)), **more), question, prompt_version=version)[1]
+
+
+def reworded(toolbox):
+    return Toolbox(replace(tool, use_when=f"{tool.use_when}。常用。") for tool in toolbox)
+
+
 # %% [markdown] task 9.1
 # **9.1 Which field shows it?** Five things change between two runs. For each of them, name the field of the record that
-# shows the change, and shows it most directly.
+# shows the change, and shows it most directly. The check makes each change on purpose, and looks at your field.
 #
 # <details><summary>Hint 1</summary>A changed description leaves the names of the tools as they were.</details>
 # <details><summary>Hint 2</summary>The fingerprint of the tools is called toolset_version.</details>
@@ -143,28 +158,14 @@ shows = {
 }
 ### END SOLUTION
 
-# %% [markdown]
-# The check makes each change on purpose, runs both sides, and looks at your field.
-
 # %% check 9.1
-def told(*steps, question="帮我查订单 10001", version="v1", **more):
-    steps = steps or (call("get_order", order_id="10001"), "已发货。")
-    return trace.traced(agent(connect("script", script(*steps)), **more), question, prompt_version=version)[1]
-
-
-def reworded(toolbox):
-    return Toolbox(replace(tool, use_when=f"{tool.use_when}。常用。") for tool in toolbox)
-
-
 with check("9.1", shows):
-    from labkit.control.choice import function
-
     wrong_id = (call("get_order", order_id="?"), call("get_order", order_id="10001"), "已发货。")
     changed = {
         "the rules were reworded": told(version="v2"),
         "a description was reworded": told(toolbox=reworded(tools)),
         "another snapshot of the model": told(model="gpt-4.1-mini"),
-        "a call was forced": told(choice=function("get_order")),
+        "a call was forced": told(choice=forced("get_order")),
         "the model had to correct itself": told(*wrong_id),
     }
     for change, after in changed.items():
@@ -224,8 +225,7 @@ shows = dict(
 # The naive way to keep them: one JSON file, written anew after every run. The process dies while it writes.
 
 # %%
-folder = Path(TemporaryDirectory().name)
-folder.mkdir()
+folder = Path(mkdtemp())
 whole = json.dumps([asdict(told()) for _ in range(3)], ensure_ascii=False)
 (folder / "naive.json").write_text(whole[: len(whole) * 2 // 3], encoding="utf-8")
 try:
@@ -250,14 +250,8 @@ assert len(list(trace.read(path))) == 3
 # is, and the next record is glued to it: two are lost. And a damaged line in the middle is no crash: something is wrong,
 # and it must be said.
 
-# %% [markdown] task 9.2
-# **9.2 Find the bug.** A colleague reads the file with `careless`. It passes his test with a torn file. Write `rows_of(path)`,
-# which returns the same rows for a torn file, after which the file can be appended to, and which raises `ValueError` for a
-# broken line that is not the last.
-#
-# <details><summary>Hint 1</summary>What does careless do with a broken line in the middle? What does it leave behind at the end?</details>
-# <details><summary>Hint 2</summary>A whole line ends in \n. Only what stands after the last \n is torn.</details>
-# <details><summary>Hint 3</summary>text.rpartition("\n") gives what is whole and what is torn; write the first back, then parse every line.</details>
+# %% [markdown]
+# A colleague reads the file with this. It passes his test with a torn file.
 
 # %%
 def careless(path):
@@ -269,6 +263,15 @@ def careless(path):
             pass
     return rows
 
+
+# %% [markdown] task 9.2
+# **9.2 Find the bug** in `careless`. Write `rows_of(path)`,
+# which returns the same rows for a torn file, after which the file can be appended to, and which raises `ValueError` for a
+# broken line that is not the last.
+#
+# <details><summary>Hint 1</summary>What does careless do with a broken line in the middle? What does it leave behind at the end?</details>
+# <details><summary>Hint 2</summary>A whole line ends in \n. Only what stands after the last \n is torn.</details>
+# <details><summary>Hint 3</summary>text.rpartition("\n") gives what is whole and what is torn; write the first back, then parse every line.</details>
 
 # %% exercise 9.2
 def rows_of(path):
@@ -291,12 +294,10 @@ with check("9.2", rows_of):
     assert rows_of(torn) == [{"n": 1}, {"n": 2}, {"n": 3}], "a row that was appended later is lost"
     torn.write_text('{"n": 1}\n{"n"\n{"n": 3}\n', encoding="utf-8")
     try:
-        rows_of(torn)
+        silent = rows_of(torn)
     except ValueError:
-        silent = False
-    else:
-        silent = True
-    assert not silent, "a broken line in the middle is not a crash: raise, or a disk fault will go unseen"
+        silent = None
+    assert silent is None, "a broken line in the middle is not a crash: raise, or a disk fault will go unseen"
 
 # %% wrong 9.2 the colleague's
 rows_of = careless
@@ -331,7 +332,7 @@ def rows_of(path):
 def rows_of(path):
     try:
         return list(read_appended(path))
-    except BadFile as error:
+    except Exception as error:
         raise ValueError(str(error)) from None
 
 
@@ -396,7 +397,7 @@ NAMES = ["get_weather", "get_order", "get_ticket", "get_calendar_events", "track
 
 
 def confusion(some):
-    pairs = Counter((one.expected, (one.tool_names or ("none",))[0]) for one in some)
+    pairs = Counter((one.expected, *(one.tool_names or ("none",))[:1]) for one in some)
     return [[pairs[want, got] for got in NAMES] for want in NAMES[:4]]
 
 
@@ -446,16 +447,13 @@ QUERY = """
 with check("9.3", QUERY):
     found = [(row[0], round(row[1], 3)) for row in db.execute(QUERY)]
     halves = {tools.fingerprint: runs[:500], more_tools.fingerprint: runs[500:]}
-    truth = {
-        name: sum((one.tool_names or ("none",))[0] != one.expected for one in some) / 500
-        for name, some in halves.items()
-    }
+    wrong = {name: [(one.tool_names or ("none",))[0] != one.expected for one in some] for name, some in halves.items()}
+    truth = {name: sum(some) / 500 for name, some in wrong.items()}
     assert len(found) == 2, f"one row for each of the two versions; there are {len(found)}"
     for name, share in found:
-        silent = "; are runs without a call counted?" if share < round(truth[name], 3) else ""
-        assert share == round(truth[name], 3), f"{name}: {share}, but counted by hand it is {truth[name]:.3f}{silent}"
+        said = f"{name}: {share}, but by hand it is {truth[name]:.3f}; is a run without a call counted as wrong?"
+        assert share == round(truth[name], 3), said
     assert found[0][1] >= found[1][1], "the worst version comes first"
-    print({name: f"{share:.1%}" for name, share in found})
 
 # %% wrong 9.3 an inner join forgets the silent runs
 QUERY = """SELECT toolset_version, avg(tool_name != expected) AS wrong FROM runs
@@ -495,8 +493,7 @@ assert seconds[950] > 1.8 * sum(seconds) / 1000
 # %%
 for row in json.loads(dataset("published/decisions.json").read_text(encoding="utf-8"))["rows"]:
     if row.get("p95_s"):
-        times = row["mean_s"], row["p50_s"], row["p95_s"]
-        print(f"{row['model']:30} mean {times[0]:5.2f}  P50 {times[1]:5.2f}  P95 {times[2]:5.2f}  P95/P50 {times[2] / times[1]:.1f}")
+        print("{model:28} mean {mean_s:5.2f}  P50 {p50_s:5.2f}  P95 {p95_s:5.2f}".format(**row))
 
 # %% [markdown]
 # ## 9.5 A log is read by more people than the data
@@ -536,13 +533,12 @@ def wordless(record):
 with check("9.4", wordless):
     full = told(call("get_order", order_id="10001"), "订单 10001 由 SF123 运送。")
     bare = wordless(full)
+    assert isinstance(bare, trace.RunRecord), f"a RunRecord, so that it can be stored and asked; not a {type(bare).__name__}"
     left = [word for word in ("10001", "SF123", "查订单") if word in json.dumps(asdict(bare), ensure_ascii=False)]
     assert not left, f"still in the record: {', '.join(left)}"
     assert [made.tool_name for made in bare.calls] == ["get_order"], "which tool was called is no secret: keep it"
-    assert bare.calls[0].status == "success", "how a call ended can stay"
     assert (bare.input_tokens, bare.usd) == (full.input_tokens, full.usd), "what it cost can stay"
     assert "10001" in full.user_message, "the record that came in has changed: make a copy"
-    assert len(list(trace.read(path))) and trace.from_json(asdict(bare)) == bare, "it must still be a record"
 
 # %% wrong 9.4 the calls keep their arguments
 def wordless(record):

@@ -19,17 +19,15 @@
 # %%
 import json
 import os
-from collections import Counter
-from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import mean, stdev
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from labkit.classroom.check import check
-from labkit.classroom.plots import canvas, whiskers
+from labkit.classroom.plots import canvas
 from labkit.classroom.show import show_source
-from labkit.files import append_jsonl, dataset, read_appended
-from labkit.measure import metrics, report
+from labkit.files import dataset, read_appended
+from labkit.measure import report
 from labkit.measure.cases import Case, golden
 from labkit.measure.gate import decide, load_rules, repeats_for
 from labkit.measure.match import Made, Wanted, match_calls
@@ -238,18 +236,21 @@ assert honest.high - honest.low > 1.5 * (naive.high - naive.low)
 # %% [markdown]
 # The honest one is much wider: more repeats make each case better known, but only more *cases* say more about other customers.
 
-# %% [markdown] task 10.2
-# **10.2 Find the bug.** `repeat_eval` is S1's listing 13. Write `spread(totals)` that returns what the title promised:
-# the mean, and the standard deviation between the runs.
-#
-# <details><summary>Hint 1</summary>What happens to max - min when you repeat a thousand times instead of ten?</details>
-# <details><summary>Hint 2</summary>The runs are a sample: divide by n - 1.</details>
-# <details><summary>Hint 3</summary>statistics has mean and stdev. One run has no spread: float("nan") is honest, 0 is not.</details>
+# %% [markdown]
+# This is what S1's listing 13 returns, under the title "repeated sampling and variance":
 
 # %%
 def repeat_eval(totals):
     return {"mean": sum(totals) / len(totals), "min": min(totals), "max": max(totals)}
 
+
+# %% [markdown] task 10.2
+# **10.2 Find the bug.** Write `spread(totals)` that returns what the title promised:
+# the mean, and the standard deviation between the runs.
+#
+# <details><summary>Hint 1</summary>What happens to max - min when you repeat a thousand times instead of ten?</details>
+# <details><summary>Hint 2</summary>The runs are a sample: divide by n - 1.</details>
+# <details><summary>Hint 3</summary>statistics has mean and stdev. One run has no spread: float("nan") is honest, 0 is not.</details>
 
 # %% exercise 10.2
 def spread(totals) -> tuple[float, float]:
@@ -376,8 +377,8 @@ plan = (50, repeats_needed(0.10, cases=50, rate=0.9))
 # %% wrong 10.3 too dear
 plan = (50, 60)
 
-# %% right 10.3 a little to spare
-plan = (50, repeats_needed(0.05, cases=50, rate=0.9) + 1) if repeats_needed(0.05, cases=50, rate=0.9) * 0.2 < 3.7 else (150, repeats_needed(0.05, cases=150, rate=0.9) + 1)
+# %% right 10.3 a list, searched
+plan = next([n, r] for n in (50, 150, 300) if n * (r := repeats_needed(0.05, cases=n, rate=0.9)) <= 1000)
 
 # %% [markdown]
 # ## 10.6 A new tool hurts an old one, and the gate says so
@@ -424,7 +425,7 @@ for place, (title, some) in enumerate({"before": base, "with get_points": new}.i
     table = [[pairs[want, got] for got in names] for want in names]
     axes = figure.add_subplot(1, 2, place + 1, title=title, xlabel="called first", ylabel=["expected", ""][place])
     axes.imshow(table, cmap="Blues", vmax=30)
-    axes.set_xticks(range(5), [name.removeprefix("get_")[:7] for name in names])
+    axes.set_xticks(range(5), [name.removeprefix("get_")[:7] for name in names], rotation=30)
     axes.set_yticks(range(5), [name.removeprefix("get_")[:7] for name in names])
     for y, row in enumerate(table):
         for x, count in enumerate(row):
@@ -535,7 +536,7 @@ def my_points():
 # With a real model these are hours and dollars. Rows go to disk as they come, so a second start runs only what is missing.
 
 # %%
-path = Path(TemporaryDirectory().name) / "rows.jsonl"
+path = Path(mkdtemp()) / "rows.jsonl"
 unit = desk_unit(Desk("sim", rules=RULES))
 print(evaluate(cases[:20], 1, unit, path), "samples ran")
 lines = path.read_bytes().splitlines(keepends=True)
@@ -563,7 +564,7 @@ if (which := os.environ.get("LABKIT_CLIENT", "sim")) not in ("sim", "script", "r
 # case by case, and a gate blocks on evidence, with names.
 #
 # - Your set has 20 cases, all passed. What do you know about the next customer?
-# - Which of the ten metrics can rise while the task success falls?
+# - Which of these metrics can rise while the task success falls?
 # - Why would 50 repeats of 5 cases please your boss and mislead you?
 # - A label is wrong. Which of your numbers does it move, and who will be blamed?
 # - When may you add a case in which the model has just failed, and what does that do to the comparison with last month?

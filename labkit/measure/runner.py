@@ -8,11 +8,12 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from labkit.connect import OFFLINE, Client, connect, model_for
@@ -20,8 +21,8 @@ from labkit.execution.executor import Executor
 from labkit.execution.patience import Retry
 from labkit.files import append_jsonl, read_appended
 from labkit.measure.cases import Case
-from labkit.measure.metrics import grade
-from labkit.measure.trace import record, watch
+from labkit.measure.metrics import Grade, grade
+from labkit.measure.trace import plain, record, watch
 from labkit.protocol.families import family
 from labkit.protocol.tools import Toolbox
 from labkit.runtime import Agent, State, arun, run
@@ -35,6 +36,7 @@ Build = Callable[[Shop, Case, int], Agent]
 FAULTS: dict[str, Callable[[int], Fault]] = {
     "lost_before": lost_before, "lost_after": lost_after, "throttled": throttled
 }  # fmt: skip
+_GRADE = TypeAdapter(Grade)
 RETRY = Retry(frozenset({"read", "keyed_write"}))
 
 
@@ -95,8 +97,8 @@ class Sample:
         changes = diff(self.before, snapshot(self.shop))
         self.shop.close()
         expected = self.case.calls[0].name if self.case.calls else "none"
-        seen = {"expected": expected, "called": list(trace.tool_names), "trace": asdict(trace)}
-        return self.about | seen | graded(lambda: asdict(grade(self.case, state, changes)))
+        seen = {"expected": expected, "called": list(trace.tool_names), "trace": plain(trace)}
+        return self.about | seen | graded(lambda: _GRADE.dump_python(grade(self.case, state, changes)))
 
 
 def desk_unit(build: Build, *, version: str = "") -> Callable[[Case, int], Row]:
@@ -188,10 +190,15 @@ def keep(rows: Iterable[Row], path: Path | str, total: int, quiet: bool) -> int:
     """Write rows as they come, with a progress bar unless `quiet`; returns how many."""
     ran = 0
     with _bar(total, quiet) as tick:
-        for row in rows:
-            append_jsonl(path, [row])
-            ran += 1
-            tick()
+
+        def written() -> Iterator[Row]:
+            nonlocal ran
+            for row in rows:
+                yield row
+                ran += 1
+                tick()
+
+        append_jsonl(path, written())
     return ran
 
 

@@ -7,7 +7,7 @@ Records go to JSON lines, append-only, and from there into SQLite, where a thous
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -148,7 +148,12 @@ def record(
 
 
 def append(path: Path | str, records: Iterable[RunRecord]) -> None:
-    append_jsonl(path, map(asdict, records))
+    append_jsonl(path, map(plain, records))
+
+
+def plain(record: RunRecord) -> dict[str, Any]:
+    """The record as a dict, ready to be a line; `from_json` is the way back."""
+    return _RECORD.dump_python(record)
 
 
 def read(path: Path | str) -> Iterator[RunRecord]:
