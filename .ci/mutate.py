@@ -1,7 +1,7 @@
 """Break labkit on purpose, and see whether anything turns red: `uv run .ci/mutate.py [part of a file name]`.
 
 Each break of mutations.toml is made in a copy of the repository. The test that it names runs first, then the
-tests of its folder, then its notebooks; the first red ends it. What is red without the break does not count.
+tests of its folder, then its notebooks; the first red ends it. What is red without a break does not count.
 """
 
 import argparse
@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE, REPORT = ROOT / ".ci" / "mutations.toml", ROOT / "docs" / "mutation.md"
@@ -74,7 +74,7 @@ class Copy:
     """A copy of the repository in which the tests run; everything it starts ends with it."""
 
     def __init__(self, folder: str):
-        self.path, self.known = Path(folder) / "labkit", {}
+        self.path = Path(folder)
         shutil.copytree(ROOT, self.path, ignore=AWAY)
         own = {"PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
         self.environment = {**os.environ, **own, "LABKIT_PROGRESS": "off"}
@@ -98,27 +98,24 @@ class Copy:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def red(self, targets: Sequence[str], known: Sequence[str] = (), *, first: bool = False) -> list[str]:
-        """The tests that fail, without those known to; only the first one if that will do."""
-        rest = [*(["-x"] * first), *targets, *(f"--deselect={name}" for name in known)]
-        return [name for name in RED.findall(self.python(*PYTEST, *rest)) if name not in known]
+    def red(self, targets: Sequence[str], without: Sequence[str] = (), *, first: bool = False) -> list[str]:
+        """The tests that fail; only the first one if that will do."""
+        rest = [*(["-x"] * first), *targets, *(f"--deselect={name}" for name in without)]
+        return [name for name in RED.findall(self.python(*PYTEST, *rest)) if name not in without]
 
-    def noticed_by(self, one: Break) -> str:
+    def noticed_by(self, one: Break, without: Sequence[str]) -> str:
         """The first test that a break turns red; empty when none does."""
         for targets in filter(None, one.stages(self.path)):
-            key = tuple(targets)
-            if key not in self.known:
-                self.known[key] = self.red(targets)
-            if found := self.with_break(one, targets, self.known[key]):
+            if found := self.with_break(one, targets, without):
                 return found[0]
         return ""
 
-    def with_break(self, one: Break, targets: Sequence[str], known: Sequence[str]) -> list[str]:
+    def with_break(self, one: Break, targets: Sequence[str], without: Sequence[str]) -> list[str]:
         path = self.path / one.file
         whole = path.read_text(encoding="utf-8")
         path.write_text(whole.replace(one.old, one.new), encoding="utf-8", newline="\n")
         try:
-            return self.red(targets, known, first=True)
+            return self.red(targets, without, first=True)
         finally:
             path.write_text(whole, encoding="utf-8", newline="\n")
 
@@ -142,25 +139,45 @@ def brief(name: str) -> str:
 
 
 def carry_out(chosen: Sequence[Break], jobs: int) -> dict[Break, str]:
-    """What notices each break, in the order of the list; each job has a copy and a stretch of the list."""
-    stop = Event()
+    """What notices each break. Who noticed must be green without a break, or does not count."""
+    found, red_anyway = dict.fromkeys(chosen, ""), []
+    with tempfile.TemporaryDirectory() as folder:
+        copies = [Copy(f"{folder}/{job}/labkit") for job in range(jobs)]
+        todo = list(chosen)
+        while todo:
+            found |= side_by_side(copies, todo, red_anyway)
+            names = {target(found[one]) for one in todo if "/" in found[one]}
+            red_anyway += copies[0].red(sorted(names)) if names else []
+            todo = [one for one in todo if found[one] in red_anyway]
+    return found
 
-    def work(folder: str, job: int) -> dict[Break, str]:
-        copy, found = Copy(f"{folder}/{job}"), {}
-        for one in chosen[len(chosen) * job // jobs : len(chosen) * (job + 1) // jobs]:
-            if stop.is_set():
-                break
-            found[one] = copy.noticed_by(one)
-            print(f"{'red  ' if found[one] else 'GREEN'} {one.file}: {one.words} | {found[one]}", flush=True)
-        return found
 
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+def target(name: str) -> str:
+    """What to run to see a test again; its name may have been cut at a blank."""
+    cut = "[" in name and not name.endswith("]")
+    return name.split("::")[0] if ".ipynb" in name else name.split("[")[0] if cut else name
+
+
+def side_by_side(copies: Sequence[Copy], todo: Sequence[Break], without: Sequence[str]) -> dict[Break, str]:
+    """One break after the other in each copy, until the list is empty."""
+    rest, found = deque(todo), {}
+
+    def work(copy: Copy) -> None:
+        while rest:
+            with suppress(IndexError):  # another copy may have been quicker
+                one = rest.popleft()
+                found[one] = copy.noticed_by(one, without)
+                print(
+                    f"{'red  ' if found[one] else 'GREEN'} {one.file}: {one.words} | {found[one]}", flush=True
+                )
+
+    with ThreadPoolExecutor(len(copies)) as pool:
         try:
-            parts = list(pool.map(work, [folder] * jobs, range(jobs)))
+            list(pool.map(work, copies))
         except BaseException:
-            stop.set()
+            rest.clear()
             raise
-    return {one: by for part in parts for one, by in part.items()}
+    return found
 
 
 def main() -> None:
