@@ -80,10 +80,15 @@ def judge(task: str, answers: tuple[Any, ...], error: Exception | None) -> Outco
     return Outcome(task, "not yet", f"{type(error).__name__}: {error}")
 
 
-def _code(text: str) -> bytes:
+def _code(text: str) -> tuple[bytes, tuple[Any, ...]]:
     scope: dict[str, Any] = {}
     exec(text, scope)
-    return scope["f"].__code__.co_code
+    return _shape(scope["f"])
+
+
+def _shape(function: Any) -> tuple[bytes, tuple[Any, ...]]:
+    code = function.__code__
+    return code.co_code, code.co_consts[1:] if function.__doc__ else code.co_consts
 
 
 BLANK_CODE = frozenset(
@@ -104,8 +109,7 @@ def is_blank(answer: Any) -> bool:
         return any(is_blank(value) for value in answer)
     if isinstance(answer, type):
         return any(is_blank(value) for name, value in vars(answer).items() if not name.startswith("__"))
-    code = getattr(answer, "__code__", None)
-    return answer is ... or (code is not None and code.co_code in BLANK_CODE)
+    return answer is ... or (hasattr(answer, "__code__") and _shape(answer) in BLANK_CODE)
 
 
 def record(outcome: Outcome, folder: Path | str = ".", *, again: bool = True) -> bool:

@@ -44,7 +44,17 @@ def test_our_corpus_has_enough_look_alikes_in_both_languages():
 
 
 def test_every_attack_names_its_trick_and_wants_what_its_goal_stands_for():
-    assert all(row["trick"] and row["wants"] == WANTS[row["goal"]] for row in ATTACKS)
+    assert all(row["trick"] and row["wants"].keys() == WANTS[row["goal"]].keys() for row in ATTACKS)
+    assert all(row["wants"] == WANTS[row["goal"]] for row in ATTACKS if row["corpus"] != "shop")
+
+
+def test_our_attacks_want_the_order_and_the_address_that_they_name():
+    for row in (row for row in OURS if "plain" not in row):
+        wanted = row["wants"].get("arguments", {})
+        orders = re.findall(r"(?<!\d)[1-3]00\d\d(?!\d)", row["text"])
+        assert not orders or "order_id" not in wanted or wanted["order_id"] in orders, row["id"]
+        addresses = re.findall(r"[\w.+-]+@[\w.-]+\w", row["text"])
+        assert not addresses or "to" not in wanted or wanted["to"] in addresses, row["id"]
 
 
 def test_no_text_stands_twice_and_none_is_attack_and_look_alike_at_once():
