@@ -114,6 +114,8 @@ class Executor:
 
     def execute_all(self, calls: Sequence[Prepared], identity: Identity | None = None) -> list[Observation]:
         """Neighbouring reads at the same time, every write alone and in its place; observations in order."""
+        if len(calls) == 1:
+            return [self.execute(calls[0], identity)]
         carried: list[Observation] = []
         with ThreadPoolExecutor(8) as pool:
             for group in _groups(calls):

@@ -109,10 +109,11 @@ def authorise(request: PermissionRequest, policy: Policy, approvals: Sequence[Ap
 
     `ApprovalNeeded.details` holds tool name and digest: what an `Approval` must name (S1 §3.3).
     """
-    bound = (request.tool.name, digest(request.arguments))
     match _judge(policy, request):
         case Deny(reason):
             raise PermissionDenied(f"{request.tool.name} is not allowed: {reason}", reason=reason)
-        case AskPerson(reason) if bound not in {(yes.tool_name, yes.arguments_digest) for yes in approvals}:
-            details = {"tool_name": bound[0], "arguments_digest": bound[1], "reason": reason}
-            raise ApprovalNeeded(f"{request.tool.name} waits for a person: {reason}", **details)
+        case AskPerson(reason):
+            bound = (request.tool.name, digest(request.arguments))
+            if bound not in {(yes.tool_name, yes.arguments_digest) for yes in approvals}:
+                details = {"tool_name": bound[0], "arguments_digest": bound[1], "reason": reason}
+                raise ApprovalNeeded(f"{request.tool.name} waits for a person: {reason}", **details)

@@ -1,45 +1,6 @@
+# ruff: noqa: F401, I001
 from labkit.runtime.drive import advance, approvals, arun, begin, reject, run, stream
 from labkit.runtime.machine import Agent, Budget
 from labkit.runtime.saved import dump, load
-from labkit.runtime.states import (
-    TRANSITIONS,
-    Authorising,
-    Deciding,
-    Done,
-    Event,
-    Executing,
-    Observing,
-    Reconciling,
-    State,
-    Stopped,
-    Validating,
-    Waiting,
-    step,
-)
-
-__all__ = [
-    "TRANSITIONS",
-    "Agent",
-    "Authorising",
-    "Budget",
-    "Deciding",
-    "Done",
-    "Event",
-    "Executing",
-    "Observing",
-    "Reconciling",
-    "State",
-    "Stopped",
-    "Validating",
-    "Waiting",
-    "advance",
-    "approvals",
-    "arun",
-    "begin",
-    "dump",
-    "load",
-    "reject",
-    "run",
-    "step",
-    "stream",
-]
+from labkit.runtime.states import TRANSITIONS, Authorising, Deciding, Done, Event, Executing, Observing
+from labkit.runtime.states import Reconciling, State, Stopped, Validating, Waiting, step

@@ -16,30 +16,9 @@ from labkit.execution.permission import Approval, approve
 from labkit.protocol.errors import BadSetup, PermissionDenied, ProviderError, Transient
 from labkit.protocol.messages import Message, check_chain, system, user
 from labkit.protocol.tools import Identity
-from labkit.runtime.machine import (
-    FORMS,
-    Agent,
-    compose,
-    executed,
-    failure,
-    plan,
-    reconciled,
-    replied,
-    request_of,
-    unknown,
-)
-from labkit.runtime.states import (
-    CANCELLABLE,
-    Deciding,
-    Event,
-    Executing,
-    Run,
-    Stage,
-    State,
-    Stopped,
-    Waiting,
-    step,
-)
+from labkit.runtime import machine, states
+from labkit.runtime.machine import FORMS, Agent
+from labkit.runtime.states import Event, State, step
 
 LONGEST_WAIT = 30.0
 CANCELLED = Event("cancelled", "cancelled", "the caller ended the run")
@@ -63,31 +42,31 @@ def begin(
 
     `run_id` names the run: a request that is sent again should bring the same. Raises `BadChain`.
     """
-    if isinstance(start, Waiting) and approvals:
+    if isinstance(start, states.Waiting) and approvals:
         return settle(
             agent, start, Event("approved", batch=start.batch, approvals=tuple(approvals)), agent.clock()
         )
-    if isinstance(start, Stopped):
+    if isinstance(start, states.Stopped):
         return settle(agent, start, Event("reopened" if start.held else "resumed"), agent.clock())
-    if isinstance(start, Stage):
+    if isinstance(start, states.Stage):
         return start
     chain = (user(start),) if isinstance(start, str) else tuple(start)
     check_chain(chain)
     if agent.system and not any(message.role in ("system", "developer") for message in chain[:1]):
         chain = (system(agent.system), *chain)
-    return Deciding(Run(run_id or agent.new_id(), chain, identity, tuple(approvals)))
+    return states.Deciding(states.Run(run_id or agent.new_id(), chain, identity, tuple(approvals)))
 
 
-def approvals(state: Waiting, *, by: str, at: str) -> tuple[Approval, ...]:
+def approvals(state: states.Waiting, *, by: str, at: str) -> tuple[Approval, ...]:
     """A person's yes to all that a run waits for, bound to exactly these arguments."""
     asked = [item for item in state.batch if item.call.id in state.asks]
-    return tuple(approve(request_of(state.run, item), by=by, at=at) for item in asked)
+    return tuple(approve(machine.request_of(state.run, item), by=by, at=at) for item in asked)
 
 
-def reject(state: Waiting, reason: str) -> State:
+def reject(state: states.Waiting, reason: str) -> State:
     """A person's no: the calls asked about are denied, the others go their way."""
     no = PermissionDenied(f"a person said no: {reason}")
-    results = tuple(failure(item.call, no) for item in state.batch if item.call.id in state.asks)
+    results = tuple(machine.failure(item.call, no) for item in state.batch if item.call.id in state.asks)
     rest = tuple(item for item in state.batch if item.call.id not in state.asks)
     return step(state, Event("rejected", batch=rest, results=results))
 
@@ -120,14 +99,14 @@ def stream(agent: Agent, start: Start, *, cancel: Cancel | None = None, **who: A
     while going(state):
         began = agent.clock()
         event = foreseen(agent, state, cancel)
-        if event is None and isinstance(state, Deciding):
+        if event is None and isinstance(state, states.Deciding):
             event = yield from listen(agent, state)
         state = settle(agent, state, event or perform(agent, state), began)
         yield state
 
 
 def going(state: State) -> bool:
-    return not (state.final or isinstance(state, Waiting))
+    return not (state.final or isinstance(state, states.Waiting))
 
 
 def advance(agent: Agent, state: State, cancel: Cancel | None = None) -> State:
@@ -137,8 +116,8 @@ def advance(agent: Agent, state: State, cancel: Cancel | None = None) -> State:
 
 
 def foreseen(agent: Agent, state: State, cancel: Cancel | None) -> Event | None:
-    stop = cancel is not None and cancel.is_set() and isinstance(state, CANCELLABLE)
-    return CANCELLED if stop else plan(agent, state)
+    stop = cancel is not None and cancel.is_set() and isinstance(state, states.CANCELLABLE)
+    return CANCELLED if stop else machine.plan(agent, state)
 
 
 def settle(agent: Agent, state: State, event: Event, began: float) -> State:
@@ -153,33 +132,35 @@ def settle(agent: Agent, state: State, event: Event, began: float) -> State:
 def perform(agent: Agent, state: State) -> Event:
     """Ask the world: the model in `Deciding`, the tools in `Executing`, or what became of a lost write."""
     executor, who = agent.executor, state.run.identity
-    if isinstance(state, Executing):
-        return executed(executor.execute_all(state.batch, who))
-    if not isinstance(state, Deciding):
-        return reconciled(state, [executor.reconcile(item, who) for item in unknown(state)])
+    if isinstance(state, states.Executing):
+        return machine.executed(executor.execute_all(state.batch, who))
+    if not isinstance(state, states.Deciding):
+        return machine.reconciled(state, [executor.reconcile(item, who) for item in machine.unknown(state)])
     if state.wait:
         agent.sleep(state.wait)
     try:
-        return replied(agent, state.run, FORMS[agent.wire].parse(ask(agent, state)))
+        return machine.replied(agent, state.run, FORMS[agent.wire].parse(ask(agent, state)))
     except (openai.OpenAIError, ProviderError) as error:
         return failed(agent, state, error)
 
 
 async def aperform(agent: Agent, state: State) -> Event:
     executor, who = agent.executor, state.run.identity
-    if isinstance(state, Executing):
-        return executed(await executor.aexecute_all(state.batch, who))
-    if not isinstance(state, Deciding):
-        return reconciled(state, [await executor.areconcile(item, who) for item in unknown(state)])
+    if isinstance(state, states.Executing):
+        return machine.executed(await executor.aexecute_all(state.batch, who))
+    if not isinstance(state, states.Deciding):
+        return machine.reconciled(
+            state, [await executor.areconcile(item, who) for item in machine.unknown(state)]
+        )
     if state.wait:
         await agent.asleep(state.wait)
     try:
-        return replied(agent, state.run, FORMS[agent.wire].parse(await ask(agent, state, wait=True)))
+        return machine.replied(agent, state.run, FORMS[agent.wire].parse(await ask(agent, state, wait=True)))
     except (openai.OpenAIError, ProviderError) as error:
         return failed(agent, state, error)
 
 
-def listen(agent: Agent, state: Deciding) -> Iterator[str]:
+def listen(agent: Agent, state: states.Deciding) -> Iterator[str]:
     """Yields the text of a streamed reply as it comes; returns the event that it comes to."""
     if state.wait:
         agent.sleep(state.wait)
@@ -189,13 +170,13 @@ def listen(agent: Agent, state: Deciding) -> Iterator[str]:
             for chunk in chunks:
                 if text := whole.feed(chunk):
                     yield text
-        return replied(agent, state.run, whole.reply())
+        return machine.replied(agent, state.run, whole.reply())
     except (openai.OpenAIError, ProviderError) as error:
         return failed(agent, state, error)
 
 
-def ask(agent: Agent, state: Deciding, *, stream: bool = False, wait: bool = False) -> Any:
-    body = compose(agent, state.run, stream=stream)
+def ask(agent: Agent, state: states.Deciding, *, stream: bool = False, wait: bool = False) -> Any:
+    body = machine.compose(agent, state.run, stream=stream)
     said = (agent.door or post)(agent.client, FORMS[agent.wire].PATH, body, stream=stream)
     if inspect.isawaitable(said) != wait:
         getattr(said, "close", dict)()
@@ -213,7 +194,7 @@ def post(client: Any, path: str, body: dict[str, Any], *, stream: bool = False) 
     )
 
 
-def failed(agent: Agent, state: Deciding, error: Exception) -> Event:
+def failed(agent: Agent, state: states.Deciding, error: Exception) -> Event:
     """What a failed request means: wait and ask again, as often as the client would, or stop and say why."""
     status, code = getattr(error, "status_code", 0), getattr(error, "code", None)
     headers = error.response.headers if status else {}

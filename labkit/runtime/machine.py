@@ -95,15 +95,15 @@ def plan(agent: Agent, state: State) -> Event | None:
 
 
 def overspent(agent: Agent, run: Run) -> Event | None:
-    tokens, seconds, money = agent.budget.tokens, agent.budget.seconds, agent.budget.money
-    if run.steps >= agent.max_steps:
-        return Event("spent", "max_steps", f"the model was asked {run.steps} times, and may not be again")
-    if tokens is not None and run.usage.total >= tokens:
-        return Event("spent", "over_budget", f"{run.usage.total} tokens are spent, {tokens} were allowed")
-    if seconds is not None and run.seconds >= seconds:
-        return Event("spent", "over_budget", f"{run.seconds:.1f} s have passed, {seconds} were allowed")
-    if money is not None and run.money >= money:
-        return Event("spent", "over_budget", f"{run.money} is spent, {money} was allowed")
+    budget = agent.budget
+    for reason, what, spent, limit in (
+        ("max_steps", "model calls", run.steps, agent.max_steps),
+        ("over_budget", "tokens", run.usage.total, budget.tokens),
+        ("over_budget", "seconds", run.seconds, budget.seconds),
+        ("over_budget", "money", run.money, budget.money),
+    ):
+        if limit is not None and spent >= limit:
+            return Event("spent", reason, f"{what}: {spent} spent, {limit} allowed")
     return None
 
 

@@ -8,10 +8,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
+from shutil import rmtree
+from tempfile import mkdtemp
+from threading import Event as Flag
 from typing import Any
 
 import pytest
@@ -20,19 +23,19 @@ from hypothesis import strategies as st
 
 from labkit.connect import connect, sent
 from labkit.execution.executor import Executor, Retry
-from labkit.execution.ledger import Ledger
+from labkit.execution.ledger import Answer, Ledger
 from labkit.execution.permission import Allow, AskPerson
 from labkit.files import write_text
 from labkit.protocol import chat, responses
 from labkit.protocol.families import vendor
 from labkit.protocol.messages import ToolCall, check_chain, user
 from labkit.protocol.tools import CallContext, Toolbox
-from labkit.runtime import Agent, Waiting, approvals, begin, dump, load, run
+from labkit.runtime import Agent, Waiting, approvals, begin, dump, load, machine, run, states
 from labkit.service.brains.scripted import call
 from labkit.service.checks import CheckContext, check_chat, check_responses
 from labkit.service.decide import Ask, Decision
 from labkit.service.faults import lost_reply, server_error, throttle
-from labkit.shop.payments import Fault, lost_after, lost_before, throttled
+from labkit.shop.payments import Fault, Payments, lost_after, lost_before, throttled
 from labkit.shop.tools import Desk, shop_tools
 from labkit.shop.world import Shop
 
@@ -42,8 +45,11 @@ CONTRACTS = shop_tools(Shop())
 WORDS = ("坏了", "broken", "客户很生气", "客户第二次来电")
 
 
+DEAD = Flag()
+
+
 class Died(KeyboardInterrupt):
-    """The process is gone: nothing after this line runs, not even what would tidy up."""
+    """The process is gone: while `DEAD` is set nothing is written down, not even by what tidies up."""
 
 
 def times_out(at: int) -> Fault:
@@ -55,6 +61,7 @@ def times_out(at: int) -> Fault:
 
 def dies(at: int, moment: str) -> Fault:
     def die() -> None:
+        DEAD.set()
         raise Died
 
     return Fault(at, moment, die)
@@ -172,16 +179,20 @@ class World:
     """What outlives the process: the shop, the ledger's file, the saved state, the model."""
 
     def __init__(self, schedule: Schedule, place: Path):
-        self.schedule, self.place = schedule, place
-        for leftover in place.iterdir():
-            leftover.unlink()
+        self.schedule, self.place, self.ledgers = schedule, Path(mkdtemp(dir=place)), []
         self.shop = Shop(faults=[PAYMENT[kind](at) for at, kind in schedule.payments.items()])
         self.stock = {row["sku"]: row["stock"] for row in self.shop.rows("SELECT sku, stock FROM products")}
         desk = Desk(self.shop)
         self.toolbox = Toolbox(replace(tool, run=getattr(desk, tool.name)) for tool in CONTRACTS)
         faults = [MODEL[kind](at) for at, kind in schedule.model.items()]
         self.client = connect("script", model_of(schedule), faults=faults)
-        self.steps, self.dead = 0, False
+        self.steps = 0
+        DEAD.clear()
+
+    def close(self) -> None:
+        for ledger in self.ledgers:
+            ledger.close()
+        rmtree(self.place)
 
     def happened(self) -> dict[Task, int]:
         return {task: task.happened(self.shop, self.stock) for task in TASKS}
@@ -197,11 +208,13 @@ class World:
 
     def process(self) -> Agent:
         """A new process: a new ledger on the old file, a new executor, nothing remembered."""
+        DEAD.clear()
         ledger = Ledger(self.place / "ledger.sqlite", owner="worker-1")
+        self.ledgers.append(ledger)
         settle = ledger.settle
 
         def mortal(*arguments: Any) -> None:
-            if self.dead:
+            if DEAD.is_set():
                 raise Died
             settle(*arguments)
 
@@ -237,7 +250,6 @@ def live(world: World) -> Any:
             if state.name == "Done" or state.reason == "cancelled":
                 return state
         except Died:
-            world.dead = False
             agent = world.process()
             state = load((world.place / "state.json").read_text(encoding="utf-8"), world.toolbox)
     raise AssertionError(f"the run does not end: {state.name} {state.reason}")
@@ -280,11 +292,45 @@ def place(tmp_path_factory) -> Path:
     phases=(Phase.explicit, Phase.generate, Phase.shrink),
 )
 def test_no_schedule_of_faults_makes_a_write_happen_twice_or_get_lost(place, schedule):
-    world = World(schedule, place)
-    state = live(world)
-    check_history(world, state)
-    if state.name == "Done" and not schedule.payments:
-        assert all(world.happened()[BY_NAME[name]] == 1 for name in schedule.tasks)
+    with closing(World(schedule, place)) as world:
+        state = live(world)
+        check_history(world, state)
+        if state.name == "Done" and not schedule.payments:
+            assert all(world.happened()[BY_NAME[name]] == 1 for name in schedule.tasks)
+
+
+BREAK = {
+    "payments forget what they have done": (
+        Payments,
+        "perform",
+        lambda self, key, kind, work: DONE(self, "", kind, work),
+    ),
+    "an unknown outcome passes for an error": (machine, "is_unknown", lambda result: False),
+    "asking always hears that it happened": (Payments, "query", lambda self, key: Answer("happened", {})),
+    "one result of a turn is dropped": (
+        states,
+        "told",
+        lambda run, results, *rest, **kw: TOLD(run, results[1:], "{}"),
+    ),
+}
+DONE, TOLD = Payments.perform, states.told
+
+
+@pytest.mark.parametrize("broken", BREAK)
+def test_the_schedules_notice_when_a_part_is_broken(place, monkeypatch, broken):
+    """A check that cannot fail proves nothing: each of these makes one of the first schedules red."""
+    monkeypatch.setattr(*BREAK[broken])
+
+    @given(schedule=SCHEDULES)
+    @settings(max_examples=150, deadline=None, derandomize=True, database=None, phases=(Phase.generate,))
+    def red(schedule):
+        with closing(World(schedule, place)) as world:
+            check_history(world, live(world))
+
+    with pytest.raises(
+        BaseException, match=r"happened|lost|hidden|left open|does not end|order|Flaky|distinct"
+    ):
+        red()
 
 
 def some_schedules(count: int) -> Iterator[Schedule]:
@@ -312,11 +358,11 @@ def naive(world: World) -> None:
 def test_the_loop_of_the_articles_does_damage_on_schedules_that_ours_survives(place):
     damage, ours = Counter(), Counter()
     for schedule in some_schedules(100):
-        world = World(schedule, place)
-        naive(world)
-        damage.update(times for times in world.happened().values() if times > 1)
-        world = World(schedule, place)
-        check_history(world, live(world))
-        ours.update(times for times in world.happened().values() if times > 1)
+        with closing(World(schedule, place)) as world:
+            naive(world)
+            damage.update(times for times in world.happened().values() if times > 1)
+        with closing(World(schedule, place)) as world:
+            check_history(world, live(world))
+            ours.update(times for times in world.happened().values() if times > 1)
     assert sum(damage.values()) > 20
     assert not ours
