@@ -123,6 +123,7 @@ def test_a_dict_may_be_had_by_giving_up_strictness():
 def test_a_toolbox_finds_keeps_its_order_and_refuses_one_name_twice():
     assert BOX["get_order"] is ORDER
     assert BOX.subset(["get_weather", "get_order"]).names == BOX.names == ("get_order", "get_weather")
+    assert Toolbox([WEATHER, ORDER]).subset(BOX.names).names == ("get_weather", "get_order")
     assert "get_order" in BOX and "get_orders" not in BOX and len(BOX) == 2
     with pytest.raises(BadTool, match="two tools are called get_order"):
         Toolbox([ORDER, ORDER])

@@ -102,6 +102,7 @@ def test_a_nested_schema_costs_more_than_its_outside():
     outer = {"name": "f", "parameters": {"type": "object", "properties": {"place": {"type": "object"}}}}
     inner = {"name": "f", "parameters": {"type": "object", "properties": {"place": WEATHER}}}
     assert 'unit?: "celsius" | "fahrenheit"' in typescript(inner)
+    assert "location: string" in typescript(inner)
     assert count_text(typescript(inner)) > count_text(typescript(outer)) + 20
 
 
