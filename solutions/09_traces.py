@@ -109,8 +109,7 @@ for field in fields(record):
 # %%
 for step in record.steps:
     print(f"{step.state:12} > {step.next:10} {step.seconds:5.2f} s  in {step.input_tokens:4}  out {step.output_tokens:3}")
-for made in record.calls:
-    print(made.tool_name, made.arguments, made.status, made.error_type)
+print(*[(made.tool_name, made.arguments, made.status, made.error_type) for made in record.calls])
 assert sum(step.seconds for step in record.steps) == record.seconds
 assert sum(step.input_tokens for step in record.steps) == record.input_tokens
 assert record.calls[0].error_type == "business_rule"
