@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from labkit.protocol.tools import Toolbox
 from labkit.runtime.states import Authorising, Batch, Deciding, Event, Observing, Run, State, Validating
 
 FORMS = {"chat": chat, "responses": responses}
-LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+CUT, LIMITS = ("length", "max_output_tokens"), ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +133,12 @@ def choice_now(agent: Agent, run: Run) -> Choice:
 
 def replied(agent: Agent, run: Run, reply: Reply) -> Event:
     """What a reply means: calls count, whatever the finish reason says (L03)."""
-    message, cut = reply.message, is_cut(agent, reply)
-    money = agent.budget.price(reply.usage) if agent.budget.price else 0
+    message, cut, money = reply.message, reply.finish in CUT, cost(agent, reply.usage)
     if message.calls and run.closing:
         mute = replace(reply, message=replace(message, calls=(), extra={}))
         return Event("cut", "refused", "it went on calling tools after a refusal", mute, money)
     if message.calls:
-        return Event("called", "truncated" if cut else "", "", reply, money)
+        return Event("called", "truncated" if cut or at_limit(agent, reply) else "", "", reply, money)
     if cut:
         return Event("cut", "truncated", "the output limit cut the answer off", reply, money)
     if reply.finish == "content_filter":
@@ -148,10 +148,18 @@ def replied(agent: Agent, run: Run, reply: Reply) -> Event:
     return Event("answered", "answered", message.content, reply, money)
 
 
-def is_cut(agent: Agent, reply: Reply) -> bool:
-    """Whether the output limit ended the reply, even where a gateway does not say so (P02)."""
-    limits = [agent.options[name] for name in LIMITS if agent.options.get(name)]
-    return reply.finish in ("length", "max_output_tokens") or any(reply.usage.output >= n for n in limits)
+def cost(agent: Agent, usage: Usage) -> Decimal:
+    paid = agent.budget.price(usage) if agent.budget.price else 0
+    if paid is None:
+        raise errors.BadSetup(
+            f"{agent.model} has no price", hint="Give the budget one, or no limit in money."
+        )
+    return Decimal(str(paid))
+
+
+def at_limit(agent: Agent, reply: Reply) -> bool:
+    """Whether the output limit was reached: some gateways say so nowhere else (P02)."""
+    return any(reply.usage.output >= agent.options[name] for name in LIMITS if agent.options.get(name))
 
 
 def validate(agent: Agent, state: Validating) -> Event:
@@ -218,12 +226,13 @@ def reconciled(state: Batch, found: Sequence[Observation]) -> Event:
 def judge(agent: Agent, state: Observing) -> Event:
     """Who can act on the errors of a turn, and that alone, decides what comes next (S1 §4.2)."""
     faults = [result.error for result in state.results if result.error]
+    correctable = [error for error in faults if error.who == "model"]
     others = [error for error in faults if error.who != "model"]
     if others and agent.on_refusal != "continue":
         name = "refused" if agent.on_refusal == "answer" else "halted"
         return Event(name, "refused", str(others[0]))
-    if len(faults) == len(others):
+    if not correctable:
         return Event("succeeded")
     if state.run.corrections >= agent.max_corrections:
-        return Event("exhausted", "corrections_exhausted", str(faults[0]))
+        return Event("exhausted", "corrections_exhausted", str(correctable[0]))
     return Event("correctable")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from typing import Any
 
 from labkit.execution.executor import prepare
@@ -27,6 +28,8 @@ def plain(value: Any) -> Any:
             return {"kind": value.kind, "message": value.message, "hint": value.hint}
         case frozenset():
             return sorted(value)
+        case Decimal():
+            return str(value)
         case _ if is_dataclass(value):
             names = [field.name for field in fields(value) if field.name != "value"]
             return {name: getattr(value, name) for name in names}
@@ -37,7 +40,7 @@ def load(text: str, toolbox: Toolbox) -> State:
     """The state that `dump` wrote, its calls read with `toolbox`; raises `BadFile` for anything else."""
     try:
         return _state(json.loads(text), toolbox)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise BadFile(f"this is not a saved state ({type(error).__name__}: {error})") from None
 
 
@@ -66,6 +69,7 @@ def _run(saved: dict[str, Any]) -> Run:
             "approvals": tuple(Approval(**yes) for yes in saved["approvals"]),
             "observations": tuple(map(_observation, saved["observations"])),
             "usage": Usage(**saved["usage"]),
+            "money": Decimal(saved["money"]),
         }
     )
 

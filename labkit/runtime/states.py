@@ -6,6 +6,7 @@ articles' figure 1, with the arrows it leaves out (throttled, over budget, cance
 
 import json
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from labkit.execution.outcome import Observation, Prepared
 from labkit.execution.permission import Approval
@@ -27,7 +28,7 @@ class Run:
     approvals: tuple[Approval, ...] = ()
     observations: tuple[Observation, ...] = ()
     usage: Usage = field(default_factory=Usage)
-    money: float = 0.0
+    money: Decimal = Decimal(0)
     seconds: float = 0.0
     steps: int = 0
     corrections: int = 0
@@ -134,7 +135,7 @@ class Event:
     reason: str = ""
     message: str = ""
     reply: Reply | None = None
-    money: float = 0.0
+    money: Decimal = Decimal(0)
     wait: float = 0.0
     batch: tuple[Prepared, ...] = ()
     results: tuple[Observation, ...] = ()

@@ -218,6 +218,9 @@ def test_a_model_without_tools_on_this_wire_is_a_matter_of_setup():
 def test_a_budget_in_money_needs_a_price():
     with pytest.raises(BadSetup, match="price"):
         Budget(money=1)
+    agent = agent_with(get_nothing, budget=Budget(money=1, price=lambda usage: None))
+    with pytest.raises(BadSetup, match="has no price"):
+        run(agent, "?")
 
 
 @pytest.mark.parametrize(

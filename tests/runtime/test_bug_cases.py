@@ -216,6 +216,11 @@ def test_P02_arguments_cut_off_by_the_output_limit_are_not_run_and_not_replayed(
     assert vendor.sent[1]["messages"][1]["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
+def test_P02_an_answer_that_just_reaches_the_limit_is_an_answer():
+    said = saying("好") | {"usage": {"completion_tokens": 300}}
+    assert Vendor(said, options={"max_tokens": 300}).run().answer == "好"
+
+
 def test_P02_at_most_one_retry_follows():
     cut = wanting(wants("get_weather", '{"city":"北'), finish="length")
     end = Vendor(cut, cut, saying("never")).run()

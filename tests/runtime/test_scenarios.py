@@ -12,6 +12,7 @@ from pydantic import Field
 from labkit.control.choice import allowed, function, required
 from labkit.execution.executor import Retry
 from labkit.execution.permission import Allow, AskPerson, Deny
+from labkit.measure.cost import money, price_of
 from labkit.protocol.messages import Usage
 from labkit.protocol.tools import Toolbox, make_tool
 from labkit.runtime import Budget, approvals, dump, load, reject
@@ -249,8 +250,11 @@ def test_the_token_budget_ends_the_run(desk):
 
 
 def test_the_money_budget_ends_the_run_and_the_money_is_counted(desk):
-    end = desk(GET, "never", budget=Budget(money=0.5, price=lambda usage: 1.0)).go("查订单 10001")
-    assert (end.reason, end.run.money) == ("over_budget", 1.0)
+    price = price_of("gpt-4.1-mini")
+    at = desk(GET, "never", budget=Budget(money=0.000_01, price=lambda usage: money(usage, price)))
+    end = at.go("查订单 10001")
+    assert (end.reason, end.run.money) == ("over_budget", money(end.usage, price))
+    assert load(dump(end), at.agent.toolbox).run.money == end.run.money
 
 
 def test_the_time_budget_ends_the_run(desk):
