@@ -136,7 +136,7 @@ print(f"error {before.error(english.usage):+.1%}")
 assert abs(before.error(english.usage)) < 0.10
 
 # %% [markdown]
-# The tokens are right to half a per cent, and the money is not: half of the second request came from the cache. That is 11.3.
+# The tokens are right to half a per cent, and the money is not: most of the second request came from the cache. That is 11.3.
 #
 # S1's formula as a function:
 
