@@ -1,6 +1,7 @@
 """What goes wrong inside the service itself is an envelope too, and is logged."""
 
 import json
+import logging
 
 from labkit.service.api import Service
 from labkit.service.brains.scripted import obedient
@@ -22,7 +23,8 @@ def test_an_empty_stop_sequence_stops_nothing():
 def test_a_failure_of_the_service_is_an_envelope_and_a_log_entry(caplog):
     service = Service(obedient)
     service.cache = None
-    answer = _post(service)
+    with caplog.at_level(logging.ERROR, "labkit"):
+        answer = _post(service)
     error = json.loads(answer.body)["error"]
     assert (answer.status, error["type"], error["code"]) == (500, "server_error", "internal_error")
     assert "AttributeError" in caplog.text
