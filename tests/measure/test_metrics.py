@@ -122,3 +122,9 @@ def test_a_call_too_many_fails_the_task_and_its_rows_are_counted_as_harm():
 
 def test_an_answer_without_its_tool_is_not_complete():
     assert _run(WEATHER, "北京今天晴。")["complete"] is False
+
+
+def test_right_calls_without_the_rows_that_were_to_change_are_no_success():
+    steps = call("get_weather", city="北京"), "晴"
+    assert _run(WEATHER, *steps)["success"]
+    assert not _run(WEATHER.model_copy(update={"changes": {"mail": 1}}), *steps)["success"]
