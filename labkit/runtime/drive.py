@@ -72,7 +72,18 @@ def reject(state: states.Waiting, reason: str) -> State:
 
 
 def run(agent: Agent, start: Start, *, cancel: Cancel | None = None, **who: Any) -> State:
-    """The state in which a run ends or waits for a person; `who` is what `begin` takes."""
+    """The state in which a run ends or waits for a person; `who` is what `begin` takes.
+
+    >>> from labkit.connect import connect
+    >>> from labkit.execution.executor import Executor
+    >>> from labkit.execution.permission import Allow
+    >>> from labkit.protocol.tools import Toolbox
+    >>> from labkit.service.brains.scripted import script
+    >>> client, box = connect("script", script("你好")), Toolbox([])
+    >>> desk = Agent(client, "gpt-4.1-mini", box, Executor(box), lambda request: Allow())
+    >>> run(desk, "hi").answer
+    '你好'
+    """
     state = begin(agent, start, **who)
     while going(state):
         state = advance(agent, state, cancel)

@@ -162,9 +162,10 @@ TRANSITIONS = {
 
 
 def step(state: State, event: Event) -> State:
-    """The next state; raises `CallerError` where there is no arrow.
+    """The next state, or `CallerError`; what has happened is written down before a run can be cancelled.
 
-    `Reconciling` and `Observing` cannot be cancelled: what has happened is always written down.
+    >>> step(Deciding(Run("r", ())), Event("throttled", wait=2.0)).attempt
+    1
     """
     run, results = state.run, state.results + event.results
     match state, event.name:
