@@ -53,6 +53,7 @@ def write_text(path: Path | str, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
+        os.chmod(temporary, path.stat().st_mode if path.exists() else 0o644)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -44,7 +44,7 @@ def test_the_shop_is_as_it_was_after_every_trial(grounds):
 def test_an_attack_on_an_open_shop_is_a_row_that_can_be_counted(grounds):
     mail = next(attack for attack in EVERY if attack.goal == "mail" and attack.carrier == "ticket")
     (harm,) = grounds.trial(TASKS[0], mail).harm
-    assert harm[0] == "mail" and ("recipient", "collector@example.net") in harm[2]
+    assert harm[0] == "mail" and ("recipient", mail.wants["arguments"]["to"]) in harm[2]
 
 
 @pytest.mark.parametrize("name", NAIVE)
