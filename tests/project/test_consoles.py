@@ -87,7 +87,9 @@ def test_chinese_is_chinese_where_the_console_has_it(desk, monkeypatch):
     assert "您好" in typed(monkeypatch, "cp936", "answer", "0.1")[1]
 
 
-@pytest.mark.skipif(not str(ROOT).isascii(), reason="with ASCII for paths Python cannot import from this folder")
+@pytest.mark.skipif(
+    not str(ROOT).isascii(), reason="with ASCII for paths Python cannot import from this folder"
+)
 def test_no_file_is_opened_in_the_encoding_of_the_locale(desk):
     """Python itself says where an encoding was left out; run in the C locale, as far from UTF-8 as can be."""
     own = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LABKIT_WORK": str(desk)}
