@@ -20,7 +20,7 @@ from labkit.service.brains.local import Local, load
 from labkit.service.brains.recorded import Recorder, json_or_text, replay
 from labkit.service.brains.simulated import simulated
 from labkit.service.decide import Brain
-from labkit.service.transport import AsyncTransport, SyncTransport
+from labkit.service.transport import Transport
 
 Client = OpenAI | AsyncOpenAI
 OFFLINE = ("sim", "script", "replay", "local")
@@ -58,9 +58,7 @@ def connect(
     '你好'
     """
     which = which or os.environ.get("LABKIT_CLIENT") or ("sim" if brain is None else "script")
-    behind, key, transport = (
-        _offline(which, brain, asynchronous, options) if which in OFFLINE else _online(which)
-    )
+    behind, key, transport = _offline(which, brain, options) if which in OFFLINE else _online(which)
     hooks = _hooks(behind, record, asynchronous)
     http = (DefaultAsyncHttpxClient if asynchronous else DefaultHttpxClient)(
         transport=transport, event_hooks=hooks
@@ -71,11 +69,10 @@ def connect(
     )
 
 
-def _offline(which: str, brain: Any, asynchronous: bool, options: Any) -> tuple[Connection, str, Any]:
+def _offline(which: str, brain: Any, options: Any) -> tuple[Connection, str, Any]:
     service = Service(_brain(which, brain, options.get("seed", 0)), **options)
     spoken = replace(service.context.vendor, base_url=NOWHERE)
-    transport = (AsyncTransport if asynchronous else SyncTransport)(service)
-    return Connection(which, spoken, service.seen, service), NO_KEY, transport
+    return Connection(which, spoken, service.seen, service), NO_KEY, Transport(service)
 
 
 def _brain(which: str, brain: Any, seed: int) -> Brain:

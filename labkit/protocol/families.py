@@ -26,7 +26,6 @@ class Family:
     parallel_parameter: bool
     refused_roles: frozenset[str]
     encoding: Literal["o200k_base", "cl100k_base"]
-    tool_init: Literal[7, 10]
     counting: Literal["published", "estimate"]
     cache_writes: bool
     only_24h_cache: bool
@@ -85,7 +84,6 @@ def _family(
         parallel_parameter=not re.match(r"o\d", name),
         refused_roles=frozenset(_refused_roles(name) if openai and reasons else ()),
         encoding="cl100k_base" if name in _OLD else "o200k_base",
-        tool_init=10 if name in _OLD else 7,
         counting="published" if name in _COOKBOOK else "estimate",
         cache_writes=name.startswith(("gpt-5.6", "gpt-6")),
         only_24h_cache=name.startswith(("gpt-5.5", "gpt-5.6", "gpt-6")),

@@ -81,6 +81,3 @@ def _response(answer: Answer, pause: Callable[[float], None]) -> httpx2.Response
     response = httpx2.Response(answer.status, headers=answer.headers, stream=_Body(parts, pause))
     response.headers.encoding = "ascii"
     return response
-
-
-SyncTransport = AsyncTransport = Transport

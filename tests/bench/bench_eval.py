@@ -26,7 +26,7 @@ from labkit.measure.trace import plain, record, watch
 from labkit.runtime import Agent, arun, run
 from labkit.service.brains.scripted import call
 from labkit.service.decide import Decision
-from labkit.service.transport import AsyncTransport
+from labkit.service.transport import Transport
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
 
@@ -106,7 +106,7 @@ def memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-class Slow(AsyncTransport):
+class Slow(Transport):
     """50 ms for every request, as a network has."""
 
     async def handle_async_request(self, request):

@@ -8,7 +8,7 @@ import openai
 
 from labkit.service.api import Service
 from labkit.service.brains.recorded import decisions
-from labkit.service.transport import AsyncTransport, SyncTransport
+from labkit.service.transport import Transport
 from labkit.wire_check import CASSETTES
 
 GET_ORDER = {
@@ -32,12 +32,12 @@ KEY = {"authorization": "Bearer sk-test"}
 
 
 def client(service: Service, **options) -> openai.OpenAI:
-    http = httpx2.Client(transport=SyncTransport(service))
+    http = httpx2.Client(transport=Transport(service))
     return openai.OpenAI(api_key="sk-test", base_url="http://lab.invalid/v1", http_client=http, **options)
 
 
 def async_client(service: Service, **options) -> openai.AsyncOpenAI:
-    http = httpx2.AsyncClient(transport=AsyncTransport(service))
+    http = httpx2.AsyncClient(transport=Transport(service))
     return openai.AsyncOpenAI(
         api_key="sk-test", base_url="http://lab.invalid/v1", http_client=http, **options
     )
