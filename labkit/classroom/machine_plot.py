@@ -22,14 +22,15 @@ BENDS = {("Observing", "Deciding"): -0.2, ("Waiting", "Authorising"): 0.35, ("Au
 Step = tuple[str, str]
 
 
-def draw(transitions: Mapping[tuple[str, str], str], path: Sequence[Step] = (), title: str = "") -> Picture:
+def draw(transitions: Mapping[tuple[str, str], str], path: Sequence[Step] = ()) -> Picture:
     """Every arrow of the table with its events; the steps of `path`, (from, to), are numbered and lit.
 
     >>> draw({("Deciding", "answered"): "Done"}, [("Deciding", "Done")]).axes[0].texts[-1].get_text()
     '1: answered'
     """
-    figure, axes = canvas(10.5, 5.2, title)
-    axes.set(xlim=(-1.5, 8.6), ylim=(-1.25, 2.3))
+    figure, axes = canvas(10.5, 5.2)
+    figure.set_layout_engine("none")
+    axes.set(xlim=(-1.5, 8.6), ylim=(-1.25, 2.3), position=(0, 0, 1, 1))
     axes.axis("off")
     visited = {name for step in path for name in step}
     boxes = {name: _box(axes, name, *at, name in visited) for name, at in PLACES.items()}

@@ -52,16 +52,16 @@ class Live(VBox):
     def turn(self, change: Any = None) -> None:
         """Draw again."""
         self.shown = self.draw(**{name: knob.value for name, knob in self.knobs.items()})
+        text = isinstance(self.shown, str)
+        self.kept = {"text/html": self.shown} if text else {"image/png": _png(self.shown)}
         image = f"<img style='max-width:100%' alt='{escape(repr(self))}' src='data:image/png;base64,{{}}'>"
-        self.screen.value = self.shown if isinstance(self.shown, str) else image.format(_png(self.shown))
+        self.screen.value = self.shown if text else image.format(self.kept["image/png"])
 
     def __repr__(self) -> str:
         return ", ".join(f"{name}: {knob.value}" for name, knob in self.knobs.items())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        text = isinstance(self.shown, str)
-        kept = {"text/html": self.shown} if text else {"image/png": _png(self.shown)}
-        return super()._repr_mimebundle_(**kwargs) | {"text/plain": repr(self)} | kept
+        return super()._repr_mimebundle_(**kwargs) | {"text/plain": repr(self)} | self.kept
 
 
 def _png(picture: Picture) -> str:
