@@ -27,9 +27,9 @@ INVISIBLE = re.compile(
     "[\u00ad\u0300-\u036f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
 )
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});?")
-PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+PERCENT = re.compile(r"%[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*")
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
-WORDS = r"[a-z_]+|[!?;@]|[.](?=\s)|\n\n"
+SPACED = str.maketrans({chr(code): " " for code in range(128) if not re.match("[a-z_!?;@]", chr(code))})
 GAPS = re.compile(r"[ \t*/|~^_.-]{1,4}(?=[\u4e00-\u9fff])")
 
 
@@ -60,30 +60,40 @@ def signs() -> SimpleNamespace:
     tags = {0xE0000 + code: chr(code) for code in range(32, 127)}
     folded = tags | str.maketrans(data["fold"]["from"], data["fold"]["to"])
     classes = {word: letter for letter, words in data["words"].items() for word in words.split()}
-    marks = "|".join(f"(?P<{name}>{pattern})" for name, pattern in data["marks"].items())
+    marks = [(start, kind, pattern) for starts, kind, pattern in data["marks"] for start in starts]
     return SimpleNamespace(
         folded=folded,
-        foldable=frozenset(map(chr, folded)),
-        marks=re.compile(f"[{re.escape(data['mark_starts'])}](?:{marks})"),
+        foldable=re.compile(f"[{re.escape(data['fold']['from'])}\U000e0020-\U000e007e]"),
+        marks=re.compile("|".join(f"{re.escape(start)}({pattern})" for start, _, pattern in marks)),
+        kinds=[kind for _, kind, _ in marks],
         classes=classes | dict.fromkeys(("!", ";", ".", "。", "\n\n"), "/") | {"?": "?"},
-        ascii=re.compile(WORDS),
-        words=re.compile(f"{WORDS}|。|{chinese(classes)}"),
+        words=words(word for word in classes if not word.isascii()),
         patterns=[(kind, re.compile(pattern), weight) for kind, pattern, weight in data["signs"]],
     )
 
 
-def chinese(words: Iterable[str]) -> str:
-    """One pattern for all Chinese words, the longest first, in groups so that few are tried at a place."""
-    longest = sorted(
-        (word for word in words if not word.isascii()), key=lambda word: (ord(word[0]) >> 11, -len(word))
-    )
-    groups = [list(group) for _, group in groupby(longest, key=lambda word: ord(word[0]) >> 11)]
-    options = (f"(?=[{firsts(group)}])(?:{'|'.join(group)})" for group in groups)
-    return f"(?=[{firsts(longest)}])(?:{'|'.join(options)})"
+def words(chinese: Iterable[str]) -> re.Pattern[str]:
+    """One pattern for all words and stops, which leaves a place where none begins at the first look."""
+    longest = sorted(chinese, key=lambda word: (ord(word[0]) >> 12, -len(word)))
+    begins = f"[a-z_!?;@.。\\n{letters(longest, 0)}]"
+    single, longer = [w for w in longest if len(w) == 1], [w for w in longest if len(w) > 1]
+    groups = [list(group) for _, group in groupby(longer, key=lambda word: ord(word[0]) >> 12)]
+    options = "|".join(f"(?=[{letters(group, 0)}])(?:{'|'.join(group)})" for group in groups)
+    known = f"(?=.[{letters(longer, 1)}])(?:{options})|[{letters(single, 0)}]"
+    return re.compile(rf"(?={begins})(?:[a-z_]+|[!?;@。]|[.](?=\s)|\n\n|{known})")
 
 
-def firsts(words: Iterable[str]) -> str:
-    return "".join(word[0] for word in words)
+def letters(words: Iterable[str], place: int) -> str:
+    return "".join({word[place] for word in words})
+
+
+def english(text: str) -> list[str]:
+    """The same words and stops of a text in ASCII alone, in less time."""
+    for stop, spaced in (("\r", " "), (". ", " ; "), (".\n", " ; \n"), ("\n\n", " ; ")):
+        text = text.replace(stop, spaced)
+    for mark in "!?;@":
+        text = text.replace(mark, f" {mark} ")
+    return text.translate(SPACED).split()
 
 
 def fold(text: str) -> str:
@@ -96,7 +106,7 @@ def fold(text: str) -> str:
         return text
     pieces = (text[start : start + PIECE] for start in range(0, len(text), PIECE))
     text = "".join(unicodedata.normalize("NFKD", piece) for piece in pieces)
-    if not signs().foldable.isdisjoint(text):
+    if signs().foldable.search(text):
         text = text.translate(signs().folded)
     return INVISIBLE.sub("", text)
 
@@ -146,19 +156,19 @@ def detect(text: str) -> Finding:
     True
     """
     known = signs()
-    reading = known.marks.sub(lambda match: f" {match.lastgroup} ", plain(text))
-    words = (known.ascii if reading.isascii() else known.words).findall(reading)
-    words = [word for word in words if word in known.classes]
-    codes = "".join(known.classes[word] for word in words)
-    smuggled = {"smuggled": Evidence("smuggled", 0.6)} if len(SMUGGLED.findall(text)) > 3 else {}
-    near: dict[int, dict[str, Evidence]] = {0: {}}
+    reading = known.marks.sub(lambda match: f" {known.kinds[match.lastindex - 1]} ", plain(text))
+    read = english(reading) if reading.isascii() else known.words.findall(reading)
+    words = [word for word in read if word in known.classes]
+    codes = "".join([known.classes[word] for word in words])
+    smuggled = [] if text.isascii() else SMUGGLED.findall(text)
+    always = {"smuggled": (0.6, "")} if len(smuggled) > 3 else {}
+    near: dict[int, dict[str, tuple[float, str]]] = {0: {}}
     for kind, pattern, weight in known.patterns:
         for match in pattern.finditer(codes):
             found = near.setdefault(match.start() // WINDOW, {})
             if kind not in found:
-                found[kind] = Evidence(kind, weight, " ".join(words[match.start() : match.end()]))
-    together = [(smuggled | near[at] | near.get(at + 1, {})).values() for at in sorted(near)]
-    scored = [
-        Finding(round(1.0 - prod(1 - sign.weight for sign in found), 3), tuple(found)) for found in together
-    ]
-    return max(scored, key=lambda finding: finding.score)
+                found[kind] = weight, " ".join(words[match.start() : match.end()])
+    together = [always | near[at] | near.get(at + 1, {}) for at in sorted(near)]
+    scored = [round(1.0 - prod([1 - weight for weight, _ in found.values()]), 3) for found in together]
+    best = together[scored.index(max(scored))]
+    return Finding(max(scored), tuple(Evidence(kind, *shown) for kind, shown in best.items()))
