@@ -211,7 +211,7 @@ def failed(agent: Agent, state: states.Deciding, error: Exception) -> Event:
     headers = error.response.headers if status else {}
     if "insufficient_quota" in (code, getattr(error, "type", None)):
         return Event("failed", "quota_exhausted", str(error))
-    if status in (401, 403, 404):
+    if status in (401, 403, 404) or code == "model_not_found":
         return Event("failed", "bad_setup", str(error))
     brief = status in (408, 409, 429) or status >= 500
     if 400 <= status < 500 and not brief:

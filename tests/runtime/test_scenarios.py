@@ -341,6 +341,11 @@ def test_a_wrong_key_is_a_matter_of_setup(desk):
     assert (end.reason, len(at.bodies)) == ("bad_setup", 1)
 
 
+def test_a_model_that_does_not_exist_is_a_matter_of_setup_on_both_wires(desk):
+    at = desk("never", model="gpt-9")
+    assert at.go("你好").reason == "bad_setup"
+
+
 def test_a_cut_stream_is_asked_for_again(desk):
     said = "订单 10001 已发货，明天送达。"
     at = desk(said, said, faults=[cut_stream(1, after_chunks=2)])

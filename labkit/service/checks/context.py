@@ -27,11 +27,13 @@ class CheckContext:
 Rule = Callable[[Body, Family, CheckContext], WireError | None]
 
 
-def first_broken(rules: Sequence[Rule], body: Body, context: CheckContext) -> WireError | None:
-    """The first rule that this body breaks, its model looked up first."""
+def first_broken(
+    rules: Sequence[Rule], body: Body, context: CheckContext, unknown: str = "no_model"
+) -> WireError | None:
+    """The first rule that this body breaks; its model is looked up first, and `unknown` said of no model."""
     model = family(body["model"])
     if model is None or model.vendor != context.vendor.name:
-        return model_error(body["model"])
+        return refuse(unknown, body["model"])
     for rule in rules:
         if error := rule(body, model, context):
             return error

@@ -36,7 +36,7 @@ def check_responses(body: Any, context: CheckContext) -> WireError | None:
         name = next(key for key in body if key not in RESPONSES_NAMES)
         error = refuse("moved", name, MOVED[name]) if name in MOVED else refuse("unknown", path=name)
     else:
-        error = fault(RESPONSES, body) or first_broken(RULES, body, context)
+        error = fault(RESPONSES, body) or first_broken(RULES, body, context, "no_model_here")
     return reworded(error, context.vendor)
 
 
