@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike, fspath
 from random import Random
 from typing import Any
@@ -37,13 +38,14 @@ class Shop:
         )
         self._database.row_factory = sqlite3.Row
         self.close = weakref.finalize(self, self._database.close)
+        if fspath(path) == ":memory:":
+            _first_morning(seed).backup(self._database)
         self._database.execute("PRAGMA journal_mode = WAL")
         self.payments = Payments(self.transaction, faults, NOW)
+        self.seen: tuple[Any, Snapshot] = None, {}
         with self.transaction() as database:
             if not self.rows("SELECT name FROM sqlite_master"):
-                for statement in dataset("shop/world.sql").read_text(encoding="utf-8").split(";\n"):
-                    database.execute(statement)
-                _more_orders(database, Random(seed))
+                _fill(database, seed)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -54,7 +56,23 @@ class Shop:
 
     def rows(self, query: str, *values: Any) -> list[Row]:
         with self._lock:
-            return [dict(row) for row in self._database.execute(query, values)]
+            found = self._database.execute(query, values)
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found]
+
+
+@cache
+def _first_morning(seed: int) -> sqlite3.Connection:
+    """A shop to copy, since most shops are opened in memory and live for one run."""
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    _fill(database, seed)
+    return database
+
+
+def _fill(database: sqlite3.Connection, seed: int) -> None:
+    for statement in dataset("shop/world.sql").read_text(encoding="utf-8").split(";\n"):
+        database.execute(statement)
+    _more_orders(database, Random(seed))
 
 
 def _more_orders(database: sqlite3.Connection, random: Random) -> None:
@@ -83,16 +101,15 @@ class Change:
 
 
 def snapshot(shop: Shop) -> Snapshot:
-    """The whole database as a value: table, then key, then row."""
-    with shop.transaction():
-        tables = [
-            row["name"]
-            for row in shop.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        ]
-        return {
-            table: {next(iter(row.values())): row for row in shop.rows(f"SELECT * FROM {table}")}
-            for table in tables
-        }
+    """The whole database as a value: table, then key, then row; read anew only when something was written."""
+    with shop.transaction() as database:
+        version = (database.total_changes, *database.execute("PRAGMA data_version").fetchone())
+        if version != shop.seen[0]:
+            tables = shop.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            names = [table["name"] for table in tables]
+            rows = {name: shop.rows(f"SELECT * FROM {name}") for name in names}
+            shop.seen = version, {name: {next(iter(r.values())): r for r in rows[name]} for name in names}
+        return shop.seen[1]
 
 
 def diff(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:

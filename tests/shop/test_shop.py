@@ -105,6 +105,13 @@ def test_a_shop_on_disk_is_opened_as_it_is(tmp_path):
     assert snapshot(Shop(tmp_path / "shop.db", seed=9)) == snapshot(first)
 
 
+def test_a_snapshot_sees_what_somebody_else_wrote(tmp_path):
+    ours, theirs = Shop(tmp_path / "shop.db"), Shop(tmp_path / "shop.db")
+    before = snapshot(ours)
+    theirs.rows("UPDATE products SET stock = 0 WHERE sku = 'P-101'")
+    assert [change.key for change in diff(before, snapshot(ours))] == ["P-101"]
+
+
 def test_a_transaction_that_fails_leaves_nothing(shop):
     before = snapshot(shop)
     with pytest.raises(ZeroDivisionError), shop.transaction():
