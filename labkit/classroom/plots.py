@@ -11,7 +11,9 @@ from typing import Any
 import matplotlib
 from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import imsave
 
 FONT = Path(__file__).parent / "fonts" / "NotoSansSC-subset.ttf"
 INK, QUIET, GOOD, BAD, OTHER = "#1f2933", "#9aa5b1", "#2f7d4f", "#b3402f", "#3a6ea5"
@@ -34,8 +36,9 @@ class Picture(Figure):
     """A figure that a notebook shows by itself, so that no lesson waits for pyplot."""
 
     def _repr_png_(self) -> bytes:
-        png = BytesIO()
-        self.savefig(png, format="png", metadata={"Software": None})
+        drawn, png = FigureCanvasAgg(self), BytesIO()
+        drawn.draw()  # savefig would draw it twice, to find the place of every part first
+        imsave(png, drawn.buffer_rgba(), format="png", metadata={"Software": None})
         return png.getvalue()
 
 
