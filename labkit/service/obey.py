@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic_core import from_json
+
 from labkit.protocol.messages import ToolCall
 from labkit.service.decide import Ask, Decision, ToolSpec
 
@@ -31,10 +33,11 @@ def broken_rule(ask: Ask, decision: Decision) -> str | None:
     if len(calls) > 1 and not ask.parallel:
         return f"it makes {len(calls)} calls at once although parallel calls are off or one function is named"
     offered = {tool.name: tool for tool in ask.callable}
-    return next((said for call in calls if (said := _broken_call(call, offered))), None)
+    cut = calls[-1] if decision.finish == "length" else None
+    return next((said for call in calls if (said := _broken_call(call, offered, call is cut))), None)
 
 
-def _broken_call(call: ToolCall, offered: dict[str, ToolSpec]) -> str | None:
+def _broken_call(call: ToolCall, offered: dict[str, ToolSpec], cut: bool) -> str | None:
     if not isinstance(call.arguments, str):
         return f"the arguments of {call.name!r} are no JSON string but {type(call.arguments).__name__}"
     if call.name not in offered:
@@ -45,8 +48,16 @@ def _broken_call(call: ToolCall, offered: dict[str, ToolSpec]) -> str | None:
     try:
         misfit = next(misfits(json.loads(call.arguments), schema, schema), None)
     except (ValueError, RecursionError):
-        misfit = "they are not JSON"
+        misfit = None if cut and _begins_json(call.arguments) else "they are not JSON"
     return misfit and f"the arguments of strict tool {call.name!r} do not fit its schema: {misfit}"
+
+
+def _begins_json(text: str) -> bool:
+    """The guarantee of strict ends where the output limit cuts: there may stand the beginning of an object."""
+    try:
+        return isinstance(from_json(text or "{", allow_partial=True), dict)
+    except ValueError:
+        return False
 
 
 def misfits(value: Any, schema: Any, root: Json, path: str = "arguments") -> Iterator[str]:

@@ -117,6 +117,24 @@ def test_a_decision_within_the_controls_passes(decision, options):
     assert broken_rule(asked(**options), decision) is None
 
 
+@pytest.mark.parametrize("cut", ["", '{"order', '{"order_id": "100'])
+def test_the_output_limit_may_cut_the_last_of_strict_arguments(cut):
+    """The guarantee of strict ends where the output ends; whatever came before is whole."""
+    whole, half = call("get_order", order_id="1"), ToolCall("", "get_order", cut)
+    assert broken_rule(asked(), Decision(calls=(whole, half), finish="length")) is None
+    assert "they are not JSON" in broken_rule(asked(), Decision(calls=(half, whole), finish="length"))
+    assert "they are not JSON" in broken_rule(asked(), Decision(calls=(whole, half)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [("order 1", "they are not JSON"), ("[1", "they are not JSON"), ('{"order_id": 1}', "of type integer")],
+)
+def test_the_output_limit_excuses_nothing_but_a_beginning(arguments, said):
+    decision = Decision(calls=(ToolCall("", "get_order", arguments),), finish="length")
+    assert said in broken_rule(asked(), decision)
+
+
 @pytest.mark.parametrize(
     ("value", "schema", "count"),
     [
