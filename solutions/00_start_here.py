@@ -138,12 +138,12 @@ except BadSetup as error:
 
 # %% [markdown]
 # You need not touch a notebook to switch it. Start the lab with the variable `LABKIT_CLIENT` set to one of these
-# words, and every `connect()` without a word follows it.
+# words, and every `connect()` without a word follows it. `behind` tells which word a client was made with.
 
 # %%
-words = [behind(one).which for one in (client, scripted, recorded)]
-assert words[1:] == ["script", "replay"]
-words
+which = [behind(one).which for one in (client, scripted, recorded)]
+assert which[1:] == ["script", "replay"]
+which
 
 # %% [markdown]
 # ## 0.3 A mistake fails here as it fails there
@@ -174,10 +174,16 @@ assert sent(client)[-1].body["messages"] == []
 # An exercise has three cells: the task, the answer, the check. Write your answer where it says `...  # your turn`, run
 # the cell, then run the check. A check never stops the notebook. It says `passed`, `open`, or what to think about.
 #
-# In a terminal, `uv run labkit progress` shows all notebooks, `check 00` runs all checks of one, and `watch` runs them
-# whenever you save. `answer 0.1` shows the course's answer once yours has passed or was tried three times; `reset 0.1` puts
-# the blank back. You work on copies in `my_work/`; nothing overwrites them, and `update` lays corrected notebooks beside them.
-# And `uv run labkit doctor` looks at your machine: Python, packages, kernel, fonts, ports, proxy, keys (named, never shown).
+# The same in a terminal, each word after `uv run labkit`:
+#
+# | | |
+# |---|---|
+# | `progress` | what is passed and what is open, in all notebooks |
+# | `check 00` | all checks of one notebook; `watch` runs them whenever you save |
+# | `answer 0.1` | the course's answer, once yours has passed or was tried three times |
+# | `reset 0.1` | the blank again, the rest of your notebook untouched |
+# | `update` | corrected notebooks, laid beside your copies in `my_work/`, which nothing overwrites |
+# | `doctor` | your machine: Python, packages, kernel, fonts, ports, proxy, keys (named, never shown) |
 
 # %% [markdown] task 0.1
 # **0.1 Be the model.** Make a client named `mine` whose model answers `您好` to the first request and `再见` to the
@@ -203,9 +209,9 @@ with check("0.1", mine):
         try:
             said = mine.chat.completions.create(model="gpt-5.4-mini", messages=hello)
             heard.append(said.choices[0].message.content)
-        except openai.OpenAIError:
-            heard.append("nothing")
-    assert heard == ["您好", "再见"], f"it said {heard[0]} and then {heard[1]}: one step for each request"
+        except openai.OpenAIError as error:
+            heard.append(f"nothing ({error})")
+    assert heard == ["您好", "再见"], f"one step for each request; it said {heard[0]} and then {heard[1]}"
 
 # %% wrong 0.1 a brain is not a client
 mine = script("您好", "再见")
@@ -218,6 +224,9 @@ mine = connect("script", script("您好"))
 
 # %% wrong 0.1 both in one answer
 mine = connect("script", script("您好再见"))
+
+# %% wrong 0.1 a list, which is no brain
+mine = connect("script", ["您好", "再见"])
 
 # %% right 0.1 a function is a brain too
 from labkit.service.decide import Decision
@@ -256,7 +265,8 @@ mended = {"model": "gpt-5.4-mini", "messages": [{"role": "user", "content": "订
 # %% check 0.2
 with check("0.2", mended):
     assert isinstance(mended, dict) and set(mended) == {"model", "messages"}, "keep model and messages, no more"
-    assert [m.get("content") for m in mended["messages"]] == ["订单 10001 到哪了？"], "the question itself was right"
+    assert isinstance(mended["messages"], list), "messages is a list, even of one message"
+    assert [m.get("content") for m in mended["messages"]] == ["订单 10001 到哪了？"], "the question was right"
     assert mended["messages"][0].get("role") != "assistant", "then the model would have asked: who asks here?"
     try:
         connect("sim").chat.completions.create(**mended)
@@ -275,6 +285,9 @@ mended = {"model": "gpt-5.4-mini", "messages": [{"role": "assistant", "content":
 
 # %% wrong 0.2 a question as a rule
 mended = {"model": "gpt-5.4-mini", "messages": [{"role": "system", "content": "订单 10001 到哪了？"}]}
+
+# %% wrong 0.2 a message without its list
+mended = {"model": "gpt-5.4-mini", "messages": {"role": "user", "content": "订单 10001 到哪了？"}}
 
 # %% right 0.2 made in another way
 mended = dict(model="gpt-5.4-mini", messages=[dict(content="订单 10001 到哪了？", role="user")])

@@ -165,16 +165,19 @@ def tool_message(wanted) -> dict:
 
 # %% check 1.1
 with check("1.1", tool_message):
-    try:
-        made = tool_message(wanted)
-    except TypeError as error:
-        raise AssertionError(f"the arguments are a JSON string: parse them first ({error})") from None
-    assert isinstance(made, dict) and made.get("role") == "tool", "a result speaks in the role tool"
-    assert made.get("tool_call_id") == wanted.id, "the model finds its call by tool_call_id: give it wanted.id"
-    assert isinstance(made.get("content"), str), "content is a string: a dict is refused by the API"
-    assert made["content"].startswith('{"'), "write JSON, not Python's repr"
-    assert "小雨" in made["content"], "小雨 is escaped: unreadable, and more tokens"
-    assert json.loads(made["content"]) == result, f"the content should say {result}"
+    other = wanted.model_copy(deep=True)
+    other.id, other.function.arguments = "call_other", '{"city": "北京"}'
+    for one, city in ((wanted, "上海"), (other, "北京")):
+        try:
+            made = tool_message(one)
+        except TypeError as error:
+            raise AssertionError(f"arguments is a JSON string: parse it, pass it with ** ({error})") from None
+        assert isinstance(made, dict) and made.get("role") == "tool", "a message in the role tool is wanted"
+        assert made.get("tool_call_id") == one.id, "the model finds its call by tool_call_id: give it the id of the call"
+        assert isinstance(made.get("content"), str), "content is a string: a dict is refused by the API"
+        assert made["content"].startswith("{") and '"' in made["content"], "write JSON, not Python's repr"
+        assert WEATHER[city]["sky"] in made["content"], f"{made['content']}: escaped, or of another city?"
+        assert json.loads(made["content"]) == WEATHER[city], f"for {city}, the content should say {WEATHER[city]}"
 
 # %% wrong 1.1 the result as a dict
 def tool_message(wanted):
@@ -204,6 +207,11 @@ def tool_message(wanted):
 def tool_message(wanted):
     result = FUNCTIONS[wanted.function.name](**json.loads(wanted.function.arguments))
     return {"role": "tool", "tool_call_id": wanted.id, "content": json.dumps(result)}
+
+
+# %% wrong 1.1 the result of this one call, written down
+def tool_message(wanted):
+    return {"role": "tool", "tool_call_id": wanted.id, "content": json.dumps(result, ensure_ascii=False)}
 
 
 # %% right 1.1 a lambda per part
@@ -334,7 +342,13 @@ def reply_to(message, run) -> list:
 # %% check 1.2
 with check("1.2", reply_to):
     ran = []
-    added = reply_to(ASKED, lambda one: ran.append(one.id) or f"for {one.id}")
+
+    def run(one):
+        assert one in ASKED.tool_calls, "run takes a call, whole: not its id, not its arguments"
+        ran.append(one.id)
+        return f"for {one.id}"
+
+    added = reply_to(ASKED, run)
     said = verdict(QUESTION, *added)
     assert said == "accepted", f"the API says: {said}"
     assert ran == [ONE.id, TWO.id], f"each call runs once, in order; there were {len(ran)} runs"
@@ -365,6 +379,12 @@ def reply_to(message, run):
     for one in message.tool_calls:
         chain += [message, {"role": "tool", "tool_call_id": one.id, "content": run(one)}]
     return chain
+
+
+# %% wrong 1.2 run gets the id
+def reply_to(message, run):
+    ids = [one.id for one in message.tool_calls]
+    return [message, *({"role": "tool", "tool_call_id": id, "content": run(id)} for id in ids)]
 
 
 # %% wrong 1.2 results tied in the wrong order
@@ -493,13 +513,15 @@ def answer(client, question: str, max_rounds: int = 5):
 # %% check 1.4
 with check("1.4", answer):
     sky = [call("get_weather", city=city) for city in ("北京", "上海")]
-    for steps in (["好"], [sky[0], "好"], [sky, "好"], [sky[0], sky[1], "好"]):
+    early = Decision(calls=(sky[0],), finish="stop")
+    for steps in (["好"], [sky[0], "好"], [sky, "好"], [sky[0], sky[1], "好"], [early, "好"]):
         told = connect("script", script(*steps), max_retries=0)
         try:
             heard = answer(told, "天气？")
         except openai.OpenAIError as error:
             raise AssertionError(f"{len(steps)} rounds: {error}") from None
-        assert heard == "好", f"the model said 好 after {len(steps)} requests; you returned {heard!r}"
+        stopped = " (it said stop, and called)" if early in steps else ""
+        assert heard == "好", f"request {len(steps)} gets 好; you returned {heard!r}{stopped}"
         chains = [one.body["messages"] for one in sent(told)]
         grown = all(new[: len(old)] == old for old, new in zip(chains, chains[1:]))
         assert grown, "a round lost a part of the chain: it only ever grows"
@@ -526,6 +548,16 @@ def answer(client, question, max_rounds=5):
         if not message.tool_calls:
             return message.content
         chain += [tool_message(one) for one in message.tool_calls]
+
+
+# %% wrong 1.4 believes finish_reason
+def answer(client, question, max_rounds=5):
+    chain = [{"role": "user", "content": question}]
+    for _ in range(max_rounds):
+        choice = client.chat.completions.create(model="gpt-5.4-mini", messages=chain, tools=TOOLS).choices[0]
+        if choice.finish_reason == "stop":
+            return choice.message.content
+        chain += [choice.message, *(tool_message(one) for one in choice.message.tool_calls)]
 
 
 # %% wrong 1.4 no end
