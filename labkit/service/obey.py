@@ -53,7 +53,7 @@ def _broken_call(call: ToolCall, offered: dict[str, ToolSpec], cut: bool) -> str
 
 
 def _begins_json(text: str) -> bool:
-    """The guarantee of strict ends where the output limit cuts: there may stand the beginning of an object."""
+    """The guarantee of strict ends where the output limit cuts: a beginning of an object may stand there."""
     try:
         return isinstance(from_json(text or "{", allow_partial=True), dict)
     except ValueError:

@@ -1,6 +1,7 @@
 """The BFCL and ACEBench subsets as requests, and whether a brain chose the right tools for them.
 
-Run it to print the table: python tests/brains/public_cases.py [temperature]
+Rows whose label is wrong are left out.
+Run it to print the table: python -m tests.brains.public_cases [temperature]
 """
 
 import json
@@ -16,6 +17,7 @@ from labkit.measure.stats import Interval, wilson
 from labkit.protocol.messages import Message
 from labkit.service.brains.simulated import simulated
 from labkit.service.decide import Ask, Decision, ToolSpec
+from tests.measure.public import excluded
 
 TYPES = {
     "dict": "object",
@@ -42,7 +44,10 @@ class Case:
 
 
 def cases(source: str) -> Iterator[Case]:
+    wrong = excluded(source)
     for row in read_jsonl(dataset(f"{source}/cases.jsonl")):
+        if row["id"] in wrong:
+            continue
         tools = tuple(_tool(function) for function in row["function"])
         messages, right = (
             _bfcl(row) if source == "bfcl_subset" else _acebench(row, {tool.name for tool in tools})

@@ -105,7 +105,7 @@ def test_examples_help_as_a_chain_and_as_a_block():  # covers: L4
 
 
 def test_more_tools_hurt():  # covers: B5.1
-    """BFCL questions, with the tools of other questions added, each rate over the same 60 questions."""
+    """BFCL questions, with the tools of other questions added, each rate over the same questions."""
     pool = [
         case
         for case in cases("bfcl_subset")
