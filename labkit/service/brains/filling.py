@@ -47,6 +47,7 @@ def fill(schema: Schema, text: str, *, invent: bool = False) -> list[Filled]:
     return [first]
 
 
+@lru_cache(4096)
 def kinds_in(text: str) -> frozenset[str]:
     return frozenset(kind for kind in _VALUES if _found(kind, text))
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from math import exp, log
 from statistics import NormalDist
 from typing import Any
@@ -64,15 +65,22 @@ simulated = Simulated
 def scores(ask: Ask, goal: str | None = None) -> list[Score]:
     """Every option with the parts of its score, "no tool" first, for what is asked now or for `goal`."""
     goal = request(ask.messages) if goal is None else goal
-    asked, known, readings = terms(goal), kinds_in(goal), [read_tool(tool) for tool in ask.tools]
+    before = ask.messages[: _last_user(ask.messages)]
+    return list(_scores(goal, _rules(ask.messages), before, ask.tools))
+
+
+@lru_cache(1024)
+def _scores(
+    goal: str, rules: str, before: tuple[Message, ...], tools: tuple[ToolSpec, ...]
+) -> tuple[Score, ...]:
+    asked, known, readings = terms(goal), kinds_in(goal), [read_tool(tool) for tool in tools]
     counts = Counter(term for reading in readings for term in asked.keys() & reading.strength.keys())
     told = {term: weight / (1 + 0.5 * log(counts[term] or 1)) for term, weight in asked.items()}
     wanted = {act for act in ACTIONS if f"@{act}" in asked}
-    shown = _shown(ask.messages, asked)
-    rules = _rules(ask.messages)
+    shown = _shown(before, asked)
     only, never = _SAYS["only"].findall(rules), _SAYS["never"].findall(rules)
     options = {None: _prose_parts(goal, rules) | {"like an example": 7 * shown.get(None, 0)}}
-    for tool, reading in zip(ask.tools, readings, strict=True):
+    for tool, reading in zip(tools, readings, strict=True):
         evidence = sum(told[term] * reading.strength[term] for term in told.keys() & reading.strength.keys())
         meant = any(counts[term] == 1 for term in reading.when & asked.keys())
         chance = (crc32(f"{goal}|{tool.name}|{tool.description}".encode("utf-8", "replace")) + 0.5) / 2**32
@@ -89,7 +97,7 @@ def scores(ask: Ask, goal: str | None = None) -> list[Score]:
             "rules: never": -6.0 * (tool.name in never),
             "misreading": _MISREADING.inv_cdf(chance),
         }
-    return [Score(tool, {part: w for part, w in parts.items() if w}) for tool, parts in options.items()]
+    return tuple(Score(tool, {part: w for part, w in parts.items() if w}) for tool, parts in options.items())
 
 
 def _prose_parts(goal: str, rules: str) -> dict[str, float]:
@@ -102,7 +110,7 @@ def _shown(messages: Sequence[Message], asked: dict[str, float]) -> dict[str | N
     """How much of what is asked was shown before, by the tool that answered it, in chains or in the rules."""
     shown: dict[str | None, float] = {}
     said, whole = "", sum(asked.values()) or 1
-    for message in messages[: _last_user(messages)]:
+    for message in messages:
         lines = _SAYS["example"].findall(message.content) if message.role in ("system", "developer") else []
         if message.role == "assistant":
             lines, said = [(said, message.calls[0].name if message.calls else "none")], ""
