@@ -155,17 +155,19 @@ async def aevaluate(
     *,
     concurrency: int = 8,
     gap: float = 0.0,
+    clock: Callable[[], float] = time.monotonic,
+    asleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     quiet: bool = True,
 ) -> int:
     """The same, `concurrency` samples at a time, `gap` seconds between starts; Ctrl-C loses only those."""
-    todo, ran, now, start = pending(cases, repeats, path), 0, asyncio.get_running_loop().time, 0.0
+    todo, ran, start = pending(cases, repeats, path), 0, clock() - gap
     with _bar(len(cases) * repeats, quiet) as tick:
 
         async def work() -> None:
             nonlocal ran, start
             for case, repeat in todo:
-                start = max(start + gap, now())
-                await asyncio.sleep(start - now())
+                start = max(start + gap, clock())
+                await asleep(start - clock())
                 row = unit(case, repeat)
                 append_jsonl(path, [await row if inspect.isawaitable(row) else row])
                 ran += 1

@@ -6,7 +6,6 @@ import os
 import random
 import time
 from collections import Counter
-from itertools import pairwise
 
 import pytest
 
@@ -117,15 +116,35 @@ def _processes():
     return context
 
 
-def test_starts_keep_their_distance(tmp_path):
-    times = []
+class Hours:
+    """A clock that goes on when all sleep: to the hour at which the first one wakes."""
 
-    def unit(case, repeat):
-        times.append(time.monotonic())
+    def __init__(self):
+        self.now, self.wakes = 0.0, []
+
+    async def sleep(self, seconds):
+        wake = self.now + seconds
+        self.wakes.append(wake)
+        await asyncio.sleep(0)
+        while wake > min(self.wakes):
+            await asyncio.sleep(0)
+        self.wakes.remove(wake)
+        self.now = wake
+
+
+@pytest.mark.parametrize(("gap", "starts"), [(3, [0, 3, 6, 9, 12, 15]), (0, [0, 0, 10, 10, 20, 20])])
+def test_starts_keep_their_distance_and_only_so_many_run_at_a_time(tmp_path, gap, starts):
+    """Samples of ten seconds, two at a time or, with a gap of three seconds, four."""
+    hours, seen = Hours(), []
+
+    async def unit(case, repeat):
+        seen.append(hours.now)
+        await hours.sleep(10)
         return {"case": case.id, "repeat": repeat}
 
-    asyncio.run(aevaluate(CASES[:6], 1, unit, tmp_path / "rows.jsonl", concurrency=3, gap=0.03))
-    assert min(b - a for a, b in pairwise(times)) > 0.02
+    how = {"concurrency": 4 if gap else 2, "gap": gap, "clock": lambda: hours.now, "asleep": hours.sleep}
+    asyncio.run(aevaluate(CASES[:6], 1, unit, tmp_path / "rows.jsonl", **how))
+    assert seen == starts
 
 
 def test_the_narrower_limit_sets_the_distance():
