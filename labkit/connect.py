@@ -105,10 +105,9 @@ def _online(which: str) -> tuple[Connection, str, None]:
 
 def _hooks(behind: Connection, record: str | Path | None, asynchronous: bool) -> dict[str, list[Any]]:
     def note(request: httpx2.Request) -> None:
-        attempt = int(request.headers.get("x-stainless-retry-count", 0)) + 1
         headers = {name: value for name, value in request.headers.items() if name != "authorization"}
         body = json_or_text(request.content.decode("utf-8", "replace") or "null")
-        behind.sent.append(Seen(len(behind.sent) + 1, request.url.path, body, headers, attempt, status=0))
+        behind.sent.append(Seen(len(behind.sent) + 1, request.url.path, body, headers, status=0))
 
     async def note_async(request: httpx2.Request) -> None:
         note(request)

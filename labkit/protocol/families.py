@@ -9,7 +9,7 @@ from typing import Literal
 from labkit.protocol.errors import BadSetup
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Family:
     """What one model accepts; `context` and `max_output` in tokens, `snapshot` the name in its replies."""
 

@@ -45,8 +45,8 @@ def _ranks(encoding: str) -> dict[bytes, int]:
 
 
 @lru_cache(1 << 16)
-def _merge(piece: bytes, encoding: str) -> tuple[bytes, ...]:
-    ranks = _ranks(encoding)
+def _merge(word: str, encoding: str) -> tuple[bytes, ...]:
+    piece, ranks = word.encode("utf-8", "surrogatepass"), _ranks(encoding)
 
     def rank(token: bytes) -> int:
         return ranks.get(b2a_base64(token, newline=False), NEVER)
@@ -71,8 +71,7 @@ def split_text(text: str, encoding: str = "o200k_base") -> list[bytes]:
     ['退款', ' refund', '_order']
     """
     runs = filter(None, LONG_RUN.split(text)) if len(text) >= 128 else (text,)
-    words = (word.encode("utf-8", "surrogatepass") for run in runs for word in SPLIT[encoding](run))
-    return [token for word in words for token in _merge(word, encoding)]
+    return [token for run in runs for word in SPLIT[encoding](run) for token in _merge(word, encoding)]
 
 
 @lru_cache(8192)

@@ -26,7 +26,7 @@ from labkit.service.checks import (
     model_error,
 )
 from labkit.service.decide import Ask, Brain, Decision, ask_of, chat_form
-from labkit.service.door import CHAT, Refused, Seen, attempt_of, check_door, parse
+from labkit.service.door import CHAT, Refused, Seen, check_door, parse
 from labkit.service.faults import SORRY, Fault, troubled
 from labkit.service.obey import broken_rule
 from labkit.service.replies import Json, Settled, Stamp, as_json, chunk_lines, completion, digest, settle
@@ -121,7 +121,7 @@ class Service:
             error, extra = refused.error, refused.headers.items()
             own = [JSON, *((name.encode(), value.encode()) for name, value in extra)]
             answer = Answer(error.status, self._headers(number, own), as_json(error.body()))
-        self.seen.append(Seen(number, path, body, headers, attempt_of(headers), answer.status, error))
+        self.seen.append(Seen(number, path, body, headers, answer.status, error))
         return answer
 
     def _turn(self, number: int, path: str, body: Json, raw: bytes) -> Answer:

@@ -6,7 +6,9 @@ prompt ended, or where a content block is marked), and say what they wrote.
 """
 
 import json
+import marshal
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from labkit.protocol.families import Family
@@ -96,8 +98,14 @@ def _segments(body: Json, family: Family) -> Iterator[Segment]:
     if form := body.get("response_format"):
         yield Segment(text := json.dumps(form), count_text(text, family.encoding))
     for message in body["messages"]:
-        content = message.get("content")
-        marked = isinstance(content, list) and any("prompt_cache_breakpoint" in part for part in content)
-        plain = isinstance(content, str) and "tool_calls" not in message
-        text = f"{message['role']}\n{content}" if plain else json.dumps(message)
-        yield Segment(text, count_message(message, family), marked)
+        yield _segment(marshal.dumps(message, 2), family)
+
+
+@lru_cache(2048)
+def _segment(packed: bytes, family: Family) -> Segment:
+    message = marshal.loads(packed)
+    content = message.get("content")
+    marked = isinstance(content, list) and any("prompt_cache_breakpoint" in part for part in content)
+    plain = isinstance(content, str) and "tool_calls" not in message
+    text = f"{message['role']}\n{content}" if plain else json.dumps(message)
+    return Segment(text, count_message(message, family), marked)

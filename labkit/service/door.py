@@ -33,15 +33,20 @@ class Refused(Exception):
 
 
 class Seen(NamedTuple):
-    """A request as it came in and how it was answered; `attempt` is 1, then the SDK's retries."""
+    """A request as it came in, and how it was answered."""
 
     number: int
     path: str
     body: dict[str, Any] | None
     came: Mapping[str, str]
-    attempt: int
     status: int
     error: WireError | None = None
+
+    @property
+    def attempt(self) -> int:
+        """Which try this is, by the SDK's own count (openai-wire §6.3)."""
+        count = self.came.get("x-stainless-retry-count") or "0"
+        return int(count) + 1 if count in "0123456789" else 1
 
     @property
     def headers(self) -> dict[str, str]:
@@ -53,12 +58,6 @@ class Seen(NamedTuple):
     def __repr__(self) -> str:
         said = f" {self.error.code or self.error.type}" if self.error else ""
         return f"<request {self.number}: {self.path}, attempt {self.attempt} -> {self.status}{said}>"
-
-
-def attempt_of(headers: Mapping[str, str]) -> int:
-    """Which try this is, by the SDK's own count (openai-wire §6.3)."""
-    count = headers.get("x-stainless-retry-count") or "0"
-    return int(count) + 1 if count in "0123456789" else 1
 
 
 def check_door(method: str, path: str, body: Any, key: str | None) -> None:
