@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 
 os.environ.setdefault("LABKIT_PROGRESS", "off")
-OFFLINE = Path(__file__).parent / "offline"
+OFFLINE = Path(__file__).parent / "tests" / "offline"
 
 if str(OFFLINE) not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
     runpy.run_path(str(OFFLINE / "sitecustomize.py"))
