@@ -7,8 +7,9 @@ from labkit.control.context import Context, Example
 from labkit.execution.executor import Executor
 from labkit.execution.permission import Allow
 from labkit.files import dataset, read_jsonl
+from labkit.measure.cases import golden
 from labkit.measure.cost import forecast, money, parts, price_of, schemas
-from labkit.measure.runner import RETRY
+from labkit.measure.runner import RETRY, Desk, Sample
 from labkit.measure.trace import traced
 from labkit.protocol.families import family
 from labkit.protocol.messages import check_chain
@@ -96,25 +97,68 @@ def test_a_forecast_from_a_pilot_is_within_ten_percent(name):
     pilot, sentence, rules, options = PILOTS[name]
     prompt = Context(rules or "客服", options.get("examples", ()))
     settings = {"context": lambda chain: prompt.messages(chain), "options": {"seed": 1, "temperature": 0.1}}
-    replies, results = _sizes(_spent(pilot, settings))
-    actual = _spent(sentence, settings)
-    client = actual.client
-    expected = forecast(sent(client)[0].body, replies=replies, results=results)
-    assert abs(expected.error(actual.record.usage)) < 0.10, (name, expected.usage, actual.record.usage)
+    one, other = (Spent(_agent(connect("sim"), **settings), asked) for asked in (pilot, sentence))
+    assert abs(_error([one], [other])) < 0.10, (name, one, other)
 
 
-class _spent:
-    def __init__(self, sentence, settings):
-        self.client = connect("sim")
-        self.state, self.record = traced(_agent(self.client, **settings), sentence)
-        self.bodies = [one.body for one in sent(self.client)]
+def test_a_pilot_that_was_corrected_forecasts_a_correction():
+    """Notebook 06: a model that first writes the number wrongly pays for a third call."""
+    runs = []
+    for number, said in (("10001", "订单 10001 已发货。"), ("20003", "订单 20003 已付款，还没有发货。")):
+        steps = (call("get_order", order_id=f"#{number}"), call("get_order", order_id=number), said)
+        runs.append(Spent(_agent(connect("script", script(*steps))), f"帮我查订单 {number}"))
+    assert len(runs[0].replies) == 3 and abs(_error(runs[:1], runs[1:])) < 0.10
 
 
-def _sizes(pilot):
-    inputs = [step.input_tokens for step in pilot.record.steps if step.input_tokens]
-    replies = [step.output_tokens for step in pilot.record.steps if step.input_tokens]
-    grown = zip(inputs, inputs[1:], replies, strict=False)
-    return replies, [after - before - reply for before, after, reply in grown]
+def test_a_day_of_mixed_questions_is_forecast_from_a_few_of_them():
+    """Notebook 09: at temperature 1 hardly a run is like the average one, but the sum of forty is."""
+    asked = [
+        "北京今天天气怎么样？",
+        "Where is order 10002?",
+        "读一下工单 T-1001",
+        "2026-09-02 有什么会议？",
+        "谢谢",
+        "帮我查 99999",
+    ]
+    runs = []
+    for n in range(60):
+        options = {"temperature": 1.0, "seed": n}
+        runs.append(Spent(_agent(connect("sim"), options=options), asked[n % len(asked)]))
+    assert len({len(run.replies) for run in runs}) > 1 and abs(_error(runs[:18], runs[18:])) < 0.10
+
+
+def test_an_eval_is_forecast_from_one_case_in_five():
+    """Notebook 10: half of the golden set, whose kinds need one turn or three."""
+    desk = Desk("sim", rules=RULES)
+    samples = [Sample(desk, case, 0) for case in golden()[::2]]
+    runs = [Spent(sample.agent, sample.case.input, **sample.who) for sample in samples]
+    assert abs(_error(runs[::5], [run for n, run in enumerate(runs) if n % 5])) < 0.10
+
+
+class Spent:
+    """One run: its first request, the sizes of its replies and of what came back between them, its bill."""
+
+    def __init__(self, agent, sentence, **who):
+        _, record = traced(agent, sentence, **who)
+        self.body, self.usage = sent(agent.client)[0].body, record.usage
+        inputs = [step.input_tokens for step in record.steps if step.input_tokens]
+        self.replies = [step.output_tokens for step in record.steps if step.input_tokens]
+        grown = zip(inputs, inputs[1:], self.replies, strict=False)
+        self.results = [after - before - reply for before, after, reply in grown]
+
+    def __repr__(self):
+        return f"{self.replies}, {self.results}: {self.usage.total}"
+
+
+def _error(pilots, runs):
+    """Each run is forecast from its own first request, as if it went on like the pilots on average."""
+    sizes = [(pilot.replies, pilot.results) for pilot in pilots]
+    expected = sum(
+        forecast(run.body, replies=replies, results=results).usage.total
+        for run in runs
+        for replies, results in sizes
+    )
+    return expected / len(pilots) / sum(run.usage.total for run in runs) - 1
 
 
 @pytest.mark.parametrize(
