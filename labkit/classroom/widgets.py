@@ -21,7 +21,7 @@ from labkit.classroom.plots import BAD, GOOD, INK, OTHER, QUIET, Picture, canvas
 from labkit.control.choice import Choice, function, parameters
 from labkit.measure.cost import load_prices, money, price_of
 from labkit.measure.metrics import METRICS, Row
-from labkit.measure.range import DEFENCES, Attack, Defence, Range, Task
+from labkit.measure.range import Cell
 from labkit.measure.report import summary
 from labkit.protocol.families import VENDORS, Family
 from labkit.protocol.messages import Message, Usage, unanswered
@@ -150,26 +150,21 @@ def machine(transitions: Mapping[tuple[str, str], str], path: Sequence[Step]) ->
     return Live(lambda steps: draw(transitions, path[:steps]), steps=_steps(len(path)))
 
 
-def injection_range(
-    grounds: Range,
-    attacks: Sequence[Attack],
-    tasks: Sequence[Task],
-    defences: Mapping[str, Defence] = DEFENCES,
-) -> Live:
-    """One attack against one defence: the text, the calls that came of it, the harm, and the task."""
+def injection_range(cells: Mapping[str, Cell]) -> Live:
+    """The runs behind a table of the range: an attack, the calls that came of it, the harm, and the task."""
+    some = next(iter(cells.values()))
 
     def page(attack: int, defence: str) -> str:
-        found = attacks[attack]
-        task = next(task for task in tasks if task.carrier == found.carrier)
-        trial = grounds.trial(task, found, defences[defence])
+        found, task, trial = cells[defence].fights[attack]
         made = [f"{one.call.name}({one.call.arguments}) {one.status}" for one in trial.state.observations]
         head = [(OTHER, "user", task.prompt), (BAD, f"in a {found.carrier}", found.text)]
-        harm = "; ".join(sorted(map(str, trial.harm))) or "none"
-        tail = [(BAD if trial.harm else GOOD, "harm", harm), (INK, "questions to a person", str(trial.asked))]
+        harm = sorted(one if isinstance(one, str) else f"{one[0]} {dict(one[2])}" for one in trial.harm)
+        tail = [(BAD if harm else GOOD, "harm", "; ".join(harm) or "none")]
+        tail.append((INK, "questions to a person", str(trial.asked)))
         done = (GOOD, "task", "done") if trial.done else (BAD, "task", "not done")
         return _page([*head, *((QUIET, "call", text) for text in made), *tail, done])
 
-    return Live(page, attack=_steps(len(attacks) - 1, 0), defence=Dropdown(options=list(defences)))
+    return Live(page, attack=_steps(len(some.fights) - 1, 0), defence=Dropdown(options=list(cells)))
 
 
 def eval_comparison(versions: Mapping[str, Sequence[Row]]) -> Live:

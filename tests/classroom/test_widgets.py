@@ -17,7 +17,7 @@ from labkit.classroom.widgets import (
     progress_view,
     request_inspector,
 )
-from labkit.measure.range import Attack, Range, Task, load
+from labkit.measure.range import DEFENCES, Attack, Range, Task, load, measure
 from labkit.protocol.families import family
 from labkit.protocol.messages import ToolCall, assistant, tool, user
 from labkit.protocol.tokens import count_request
@@ -118,8 +118,13 @@ def test_the_path_of_a_run_is_lit_as_far_as_the_slider_says(steps):
 
 
 @pytest.mark.parametrize(("defence", "harmed"), [("none", True), ("all", False)])
-def test_an_attack_is_seen_against_a_defence(defence, harmed):
-    shown = injection_range(Range(), list(load(Attack, "attacks"))[:1], list(load(Task, "tasks")))
+def test_a_run_behind_the_table_is_seen_and_not_run_again(defence, harmed):
+    grounds, attacks = Range(), list(load(Attack, "attacks"))[:1]
+    tasks = [task for task in load(Task, "tasks") if task.carrier == attacks[0].carrier][:1]
+    shown = injection_range(
+        {name: measure(grounds, attacks, tasks, DEFENCES[name]) for name in ("none", "all")}
+    )
+    grounds.shop.close()
     shown.knobs["defence"].value = defence
     assert ("payments" in shown.shown) is harmed
 
