@@ -59,14 +59,10 @@ def connect(
     """
     which = which or os.environ.get("LABKIT_CLIENT") or ("sim" if brain is None else "script")
     behind, key, transport = _offline(which, brain, options) if which in OFFLINE else _online(which)
-    hooks = _hooks(behind, record, asynchronous)
-    http = (DefaultAsyncHttpxClient if asynchronous else DefaultHttpxClient)(
-        transport=transport, event_hooks=hooks
-    )
+    sdk, web = (AsyncOpenAI, DefaultAsyncHttpxClient) if asynchronous else (OpenAI, DefaultHttpxClient)
+    http = web(transport=transport, event_hooks=_hooks(behind, record, asynchronous))
     http.labkit = behind
-    return (AsyncOpenAI if asynchronous else OpenAI)(
-        base_url=behind.vendor.base_url, api_key=key, http_client=http, max_retries=max_retries
-    )
+    return sdk(base_url=behind.vendor.base_url, api_key=key, http_client=http, max_retries=max_retries)
 
 
 def _offline(which: str, brain: Any, options: Any) -> tuple[Connection, str, Any]:
@@ -81,9 +77,8 @@ def _brain(which: str, brain: Any, seed: int) -> Brain:
     if which == "local":
         return Local(load(brain))
     if brain is None:
-        raise BadSetup(
-            f'connect("{which}") needs a second argument', hint="Pass a brain, or a cassette's path."
-        )
+        hint = "Pass a brain, or a cassette's path."
+        raise BadSetup(f'connect("{which}") needs a second argument', hint=hint)
     return replay(brain) if which == "replay" else brain
 
 
@@ -92,10 +87,8 @@ def _online(which: str) -> tuple[Connection, str, None]:
         named = replace(vendor("openai"), base_url=which)
         return Connection(which, named, []), os.environ.get("LABKIT_API_KEY", NO_KEY), None
     if which not in VENDORS:
-        names = ", ".join((*OFFLINE, *VENDORS))
-        raise BadSetup(
-            f"nothing answers by the name {which!r}", hint=f"There are {names}, or give a base URL."
-        )
+        hint = f"There are {', '.join((*OFFLINE, *VENDORS))}, or give a base URL."
+        raise BadSetup(f"nothing answers by the name {which!r}", hint=hint)
     named = vendor(which)
     if key := os.environ.get(named.key_variable):
         return Connection(which, named, []), key, None

@@ -5,13 +5,13 @@ A run that could not look (no answer, wrong key, rate limit) is red, never green
 """
 
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import httpx2
 
 from labkit.files import ROOT, dataset, read_jsonl
 from labkit.protocol.families import family
@@ -65,10 +65,8 @@ class Report:
         return bool(self.cases) and not self.differences
 
     def text(self) -> str:
-        wrong, lines = (
-            {difference.case.id for difference in self.differences},
-            [f"wire check of {self.target}"],
-        )
+        wrong = {difference.case.id for difference in self.differences}
+        lines = [f"wire check of {self.target}"]
         for title, valid in (("accepted as by the API", True), ("refused in its words", False)):
             chosen = [case for case in self.cases if (case.status < 300) is valid]
             lines.append(f"  {title}: {sum(case.id not in wrong for case in chosen)} of {len(chosen)}")
@@ -82,10 +80,9 @@ def rule_cases() -> Iterator[Case]:
     """The rows of `datasets/wire_rules` that need nothing stored on the server before."""
     for row in read_jsonl(dataset("wire_rules") / "rules.jsonl"):
         if "stored" not in row:
-            who = (row.get("vendor", "openai"), row.get("profile", "strict"))
-            yield Case(
-                row["id"], f"/{row['endpoint']}", row["request"], row["expect"]["status"], row["expect"], *who
-            )
+            path, expect = f"/{row['endpoint']}", row["expect"]
+            who = row.get("vendor", "openai"), row.get("profile", "strict")
+            yield Case(row["id"], path, row["request"], expect["status"], expect, *who)
 
 
 def recorded_cases(folder: Path = CASSETTES, host: str = "api.openai.com") -> Iterator[Case]:
@@ -102,47 +99,40 @@ def recorded_cases(folder: Path = CASSETTES, host: str = "api.openai.com") -> It
 def in_process() -> Send:
     """Send to our own service, without a socket."""
     service = cache(lambda vendor, profile: Service(obedient, vendor=vendor, profile=profile, keep=0))
+    key = {"authorization": "Bearer sk-wire-check"}
 
     def send(case: Case) -> Said:
-        answer = service(case.vendor, case.profile).handle(
-            "POST",
-            f"/v1{case.path}",
-            {"authorization": "Bearer sk-wire-check"},
-            json.dumps(case.request).encode(),
-        )
+        ours, body = service(case.vendor, case.profile), json.dumps(case.request).encode()
+        answer = ours.handle("POST", f"/v1{case.path}", key, body)
         parts = [answer.body] if isinstance(answer.body, bytes) else answer.body
         return answer.status, b"".join(part for part in parts if isinstance(part, bytes)).decode("utf-8")
 
     return send
 
 
-def over_http(base_url: str, key: str, timeout: float = 60.0) -> Send:
-    """Send to a server; `base_url` ends in /v1, `timeout` is in seconds."""
+def over_http(base_url: str, key: str) -> Send:
+    """Send to a server; `base_url` ends in /v1."""
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def send(case: Case) -> Said:
-        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         url, body = base_url.rstrip("/") + case.path, json.dumps(case.request).encode()
         try:
-            with urllib.request.urlopen(
-                urllib.request.Request(url, body, headers), timeout=timeout
-            ) as answer:
-                return answer.status, answer.read().decode("utf-8", "replace")
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode("utf-8", "replace")
-        except (OSError, ValueError) as error:
+            answer = httpx2.post(url, content=body, headers=headers, timeout=60)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             return 0, f"no answer ({error})"
+        return answer.status_code, answer.text
 
     return send
 
 
-def judge(case: Case, said: Said) -> Difference | None:
+def judge(case: Case, answer: Said) -> Difference | None:
     """Where the answer differs from the API's verdict, if it does.
 
     >>> case = Case("x", "/chat/completions", {"model": "m"}, 400, {"message": "Invalid 'tools'."})
     >>> judge(case, (200, '{"choices": []}')).what
     "accepted, but the API says: Invalid 'tools'."
     """
-    status, body = said
+    status, body = answer
     if status != case.status and (status in NOT_LOOKED or status >= 500):
         return Difference(case, f"status {status}: {body[:200]}", blind=True)
     if status < 300 <= case.status:
@@ -153,10 +143,9 @@ def judge(case: Case, said: Said) -> Difference | None:
     if case.status < 300:
         return Difference(case, f"refused, but the API accepts it: {error.get('message', body[:200])}")
     wanted = {"status": case.status} | {key: case.expect[key] for key in FIELDS if key in case.expect}
-    wrong = [
-        f"{key} {error.get(key)!r}, not {value!r}" for key, value in wanted.items() if error.get(key) != value
-    ]
-    return Difference(case, "; ".join(wrong)) if wrong else None
+    wrong = {key: value for key, value in wanted.items() if error.get(key) != value}
+    said = [f"{key} {error.get(key)!r}, not {value!r}" for key, value in wrong.items()]
+    return Difference(case, "; ".join(said)) if wrong else None
 
 
 def _error(body: str) -> dict[str, Any]:
@@ -189,9 +178,8 @@ def estimate(cases: Sequence[Case]) -> str:
             into, out = prices.get(model.name, (0.0, 0.0))
             tokens, unpriced = tokens + counted, unpriced + (model.name not in prices)
             usd += (counted * into + REPLY_TOKENS * out) / 1e6
-    return (
-        f"{len(cases)} requests, about {tokens} billed input tokens, ${usd:.2f} ({unpriced} without a price)"
-    )
+    cost = f"{tokens} billed input tokens, ${usd:.2f} ({unpriced} without a price)"
+    return f"{len(cases)} requests, about {cost}"
 
 
 def _as_chat(request: dict[str, Any]) -> dict[str, Any]:

@@ -97,11 +97,8 @@ def _validated(value: dict[str, Any], model: type[BaseModel], lenient: bool, not
     try:
         return model.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
-        wanted = (
-            {fault["loc"][0] for fault in error.errors() if fault["type"].endswith("_type")}
-            if lenient
-            else ()
-        )
+        faults = error.errors() if lenient else ()
+        wanted = {fault["loc"][0] for fault in faults if fault["type"].endswith("_type")}
         held = {key: _held(value[key]) for key in wanted if isinstance(value.get(key), str)}
         if not held:
             raise

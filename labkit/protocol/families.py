@@ -21,22 +21,16 @@ class Family:
     chat_tools: Literal["always", "effort_none", "never"]
     default_effort: str | None
     efforts: tuple[str, ...]
-    reasoning: bool
-    sampling: bool
-    parallel_parameter: bool
     refused_roles: frozenset[str]
     encoding: Literal["o200k_base", "cl100k_base"]
     counting: Literal["published", "estimate"]
-    cache_writes: bool
-    only_24h_cache: bool
-
-    @property
-    def audio(self) -> bool:
-        return "audio" in self.name
-
-    @property
-    def search(self) -> bool:
-        return "search" in self.name
+    reasoning: bool = False
+    sampling: bool = False
+    parallel_parameter: bool = False
+    cache_writes: bool = False
+    only_24h_cache: bool = False
+    audio: bool = False
+    search: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,50 +51,28 @@ class Vendor:
     strict: bool = False
 
 
-_COOKBOOK = ("gpt-4o", "gpt-4o-mini", "gpt-4", "gpt-4-turbo", "gpt-3.5-turbo")  # whose counting is published
-_OLD = ("gpt-4", "gpt-4-turbo", "gpt-3.5-turbo")
 _DATED = re.compile(r"-\d{4}(-\d\d-\d\d)?(-preview)?$")
-_FAMILY_TABLE, _VENDOR_TABLE = (
-    [[cell.strip() for cell in line.split("|")] for line in table.splitlines()[1:]]
-    for table in Path(__file__).with_name("families.txt").read_text(encoding="utf-8").split("\n\n")[1:]
+_TABLES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n\n")[1:]
+_FAMILY_ROWS, _VENDOR_ROWS = (
+    [[cell.strip() for cell in line.split("|")] for line in table.splitlines()[1:]] for table in _TABLES
 )
 
 
-def _family(
-    name: str, vendor: str, date: str, context: str, output: str, tools: str, effort: str, efforts: str
-):
-    openai, reasons = vendor == "openai", bool(efforts)
+def _flags(words: str) -> dict[str, bool]:
+    return dict.fromkeys(words.split(), True)
+
+
+def _family(name: str, vendor: str, date: str, context: str, output: str, *said: str) -> Family:
+    tools, effort, efforts, refused, encoding, counting, takes = said
+    snapshot, limits = f"{name}-{date}" if date else name, (int(context), int(output))
+    lists = tuple(efforts.split()), frozenset(refused.split())
     return Family(
-        name=name,
-        vendor=vendor,
-        snapshot=f"{name}-{date}" if date else name,
-        context=int(context),
-        max_output=int(output),
-        chat_tools=tools,
-        default_effort=effort if effort and openai else None,
-        efforts=tuple(efforts.split()) if openai else (),
-        reasoning=reasons,
-        sampling=not reasons if openai else vendor != "kimi",
-        parallel_parameter=not re.match(r"o\d", name),
-        refused_roles=frozenset(_refused_roles(name) if openai and reasons else ()),
-        encoding="cl100k_base" if name in _OLD else "o200k_base",
-        counting="published" if name in _COOKBOOK else "estimate",
-        cache_writes=name.startswith(("gpt-5.6", "gpt-6")),
-        only_24h_cache=name.startswith(("gpt-5.5", "gpt-5.6", "gpt-6")),
+        name, vendor, snapshot, *limits, tools, effort or None, *lists, encoding, counting, **_flags(takes)
     )
 
 
-def _refused_roles(name: str) -> tuple[str, ...]:
-    return ("system", "developer", "function") if name in ("o1-mini", "o1-preview") else ("function",)
-
-
-FAMILIES = {
-    name: _family(name, vendor, *cells) for vendor, names, *cells in _FAMILY_TABLE for name in names.split()
-}
-VENDORS = {
-    name: Vendor(name, *cells, code or None, **dict.fromkeys(takes.split(), True))
-    for name, *cells, code, takes in _VENDOR_TABLE
-}
+FAMILIES = {name: _family(name, who, *cells) for who, names, *cells in _FAMILY_ROWS for name in names.split()}
+VENDORS = {row[0]: Vendor(*row[:5], row[5] or None, **_flags(row[6])) for row in _VENDOR_ROWS}
 
 
 @lru_cache(maxsize=512)
