@@ -22,10 +22,8 @@ import json
 import os
 from collections import Counter
 from typing import Literal
-
 import openai
 from pydantic import BaseModel, ValidationError
-
 from labkit.classroom.check import check
 from labkit.classroom.show import show_source
 from labkit.connect import connect, model_for
@@ -36,6 +34,7 @@ from labkit.protocol.errors import BadSchema, LabError
 from labkit.protocol.messages import ToolCall
 from labkit.protocol.schema import RULES, lint, parse_arguments, repair, strict_schema
 from labkit.protocol.tools import Identity
+from labkit.service.brains.local import Local, load
 from labkit.service.brains.scripted import call, script
 from labkit.service.decide import Decision
 from labkit.shop.tools import shop_tools
@@ -51,11 +50,9 @@ from labkit.shop.world import Shop
 ASK = [{"role": "user", "content": "帮我查订单 10001。Where is order 10001?"}]
 LOOSE = {"type": "object", "properties": {"arguments": {"type": "object"}}, "required": ["arguments"]}
 
-
 def offer(name: str, parameters: dict, strict: bool = True) -> list[dict]:
     function = {"name": name, "description": "查询订单。Look up an order.", "parameters": parameters}
     return [{"type": "function", "function": {**function, "strict": strict}}]
-
 
 client = connect("script", script(call("call_api", arguments={"订单号": 10001})))
 MODEL = model_for(client)
@@ -83,11 +80,10 @@ except openai.BadRequestError as error:
 ORDER = {
     "type": "object",
     "properties": {"order_id": {"type": "string", "description": "订单号，不是用户 ID。Order number."}},
-    "required": ["order_id"],
-    "additionalProperties": False,
+    "required": ["order_id"], "additionalProperties": False,
 }
-careless = connect("script", script(call("get_order", 订单号=10001)))
 try:
+    careless = connect("script", script(call("get_order", 订单号=10001)))
     careless.chat.completions.create(model=MODEL, messages=ASK, tools=offer("get_order", ORDER))
 except openai.InternalServerError as error:
     print(error.body["message"])
@@ -103,15 +99,13 @@ assert not lint(ORDER) and lint(LOOSE)
 # ## 5.2 Every rule of the subset has its sentence
 #
 # Strict mode knows a part of JSON Schema. We don't learn it by heart: we break each rule once, and listen.
-# Two helpers: a closed object, and what the API says to a schema.
+# Three helpers: a closed object, what the API says to a schema, and a table of what it has said.
 
 # %%
-listener = connect("script", lambda ask: Decision(text="ok"))
-
+listener, heard = connect("script", lambda ask: Decision(text="ok")), {}
 
 def closed(**fields) -> dict:
     return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
-
 
 def verdict(schema: dict, client=listener) -> str:
     try:
@@ -120,6 +114,10 @@ def verdict(schema: dict, client=listener) -> str:
         return error.body["message"].removeprefix("Invalid schema for function 'f': ")
     return "accepted"
 
+def listen(schemas: dict) -> None:
+    for name, schema in schemas.items():
+        heard[name] = verdict(schema)
+        print(f"{name:17}{heard[name]}")
 
 # %% [markdown]
 # First the object itself. What is missing each time, or too much?
@@ -132,7 +130,7 @@ objects = {
     "required": closed(city=TEXT, unit=TEXT) | {"required": ["city"]},
     "not_required": closed(city=TEXT) | {"required": ["city", "country"]},
 }
-print(*(f"{name:17}{verdict(schema)}" for name, schema in objects.items()), sep="\n")
+listen(objects)
 
 # %% [markdown]
 # `In context=()` is the root; `('properties', 'city')` is the field `city`: the path to the mistake.
@@ -147,11 +145,11 @@ values = {
     "format": closed(link={"type": "string", "format": "uri"}),
     "permitted": closed(name={"type": "string", "minLength": 1}),
 }
-print(*(f"{name:17}{verdict(schema)}" for name, schema in values.items()), sep="\n")
+listen(values)
 
 # %% [markdown]
 # `items` fails without `strict` too. About `minLength`, `maxLength` and `default` reports disagree; the lab
-# refuses them, so that you are safe in either case, and marks them as not `certain`. Last: unions,
+# refuses them, so that you are safe in either case, and does not call it `certain`. Last: unions,
 # references, and sheer size.
 
 # %%
@@ -163,7 +161,7 @@ unions = {
     "json_schema": closed(city=TEXT) | {"required": True},
     "limits": closed(**{f"field_{n}": TEXT for n in range(5001)}),
 }
-print(*(f"{name:17}{verdict(schema)}" for name, schema in unions.items()), sep="\n")
+listen(unions)
 
 # %% [markdown]
 # A union may stand in a field, as `anyOf`, never at the root. Definitions live in `$defs` of the root.
@@ -172,9 +170,10 @@ print(*(f"{name:17}{verdict(schema)}" for name, schema in unions.items()), sep="
 # function, so the two can't disagree:
 
 # %%
-twins = objects | values | unions
-assert all(lint(schema)[0].api_message == verdict(schema) for schema in twins.values())
-assert {lint(schema)[0].rule for schema in twins.values()} == set(RULES) == set(twins)
+found = {name: lint(schema)[0] for name, schema in (objects | values | unions).items()}
+assert {name: problem.api_message for name, problem in found.items()} == heard
+assert {problem.rule for problem in found.values()} == set(RULES) == set(found)
+assert not found["permitted"].certain and lint(values["items"], strict=False)
 show_source(lint)
 
 # %% [markdown] task 5.1
@@ -256,7 +255,6 @@ class Search(BaseModel):
     keyword: str
     filters: dict[str, str]
 
-
 print(verdict(openai.pydantic_function_tool(Search)["function"]["parameters"]))
 try:
     strict_schema(Search)
@@ -277,7 +275,6 @@ def search_product(keyword: str, limit: int = 10, sort: Literal["price", "sales"
         sort: 排序；null 为默认。Order; null for relevance.
     """
 
-
 assert verdict(strict_schema(search_product)) == "accepted"
 strict_schema(search_product)["properties"]
 
@@ -285,9 +282,9 @@ strict_schema(search_product)["properties"]
 # What may be `None` became nullable. Strict mode can't fill in the default of `limit`: it is told in the
 # description, and the model must send it.
 #
-# How good are the schemas of others? 117 tools of GitHub's MCP server and 330 of a benchmark. `repair`
-# makes the strict form of each and lists what it means differently, which is for you to judge. Where none
-# comes near, it is an error.
+# How good are the schemas of others? Here are all tools of GitHub's MCP server, and those of a benchmark.
+# `repair` makes the strict form of each and lists what it means differently, which is for you to judge.
+# Where none comes near, it is an error.
 
 # %%
 broken, fate = Counter(), Counter()
@@ -295,11 +292,11 @@ for catalog in sorted(dataset("tool_catalogs").glob("*.jsonl")):
     for schema in (tool["function"]["parameters"] for tool in read_jsonl(catalog)):
         broken.update({problem.rule for problem in lint(schema)})
         try:
-            fate[verdict(repair(schema)[0])] += 1
+            fate["repaired" if not lint(repair(schema)[0]) else "still broken"] += 1
         except BadSchema as error:
             fate[f"a person must mend: {error.details['problem'].rule}"] += 1
-print(dict(broken), dict(fate), sep="\n")
-assert broken["closed"] == sum(fate.values()) == 447
+print(sum(fate.values()), "tools", dict(broken), dict(fate), sep="\n")
+assert broken["closed"] == sum(fate.values()) and not fate["still broken"]
 
 # %% [markdown]
 # Not one was ready. Most can be repaired by a program; objects without fields and arrays of nobody knows
@@ -319,7 +316,6 @@ assert broken["closed"] == sum(fate.values()) == 447
 class Pair(BaseModel):
     key: str
     value: str
-
 
 class Wanted(BaseModel):
     keyword: str
@@ -344,7 +340,6 @@ class Wanted(BaseModel):
 class Filters(BaseModel):
     颜色: str | None = None
 
-
 class Wanted(BaseModel):
     keyword: str
     filters: Filters
@@ -353,7 +348,6 @@ class Wanted(BaseModel):
 class One(BaseModel):
     key: str
     value: str
-
 
 class Wanted(BaseModel):
     keyword: str
@@ -368,7 +362,6 @@ class Wanted(BaseModel):
 class Filter(BaseModel):
     name: str
     equals: str
-
 
 class Wanted(BaseModel):
     filters: list[Filter] | None = None
@@ -388,15 +381,12 @@ class OrderDecision(BaseModel):
     tool: Literal["get_order"]
     order_id: str
 
-
 class WeatherDecision(BaseModel):
     tool: Literal["get_weather"]
     city: str
 
-
 class AgentDecision(BaseModel):
     decision: OrderDecision | WeatherDecision
-
 
 assert verdict(strict_schema(AgentDecision)) == "accepted"
 
@@ -436,8 +426,8 @@ ticket = call("create_ticket", order_id="10001", topic="complaint", subject="键
 tired = connect("script", script(Decision(refusal="这个请求我不能处理。"), ticket))
 message = tired.chat.completions.parse(**route).choices[0].message
 print(message.parsed, "|", message.refusal)
-asked = {"model": MODEL, "messages": ASK, "tools": [desk["create_ticket"].chat()]}
-stump = tired.chat.completions.create(**asked, max_completion_tokens=24).choices[0]
+asked = {"model": MODEL, "messages": ASK, "tools": desk.chat(), "max_completion_tokens": 24}
+stump = tired.chat.completions.create(**asked).choices[0]
 print(stump.finish_reason, "|", stump.message.tool_calls[0].function.arguments)
 
 # %% [markdown]
@@ -470,7 +460,6 @@ executor, policy = Executor(desk), need({"refund_order": "refunds:write"})
 refunds = [call("refund_order", order_id=number, reason="坏了") for number in ("一万", "10003", "99999")]
 agent, chief = Identity("xiaoli"), Identity("laowang", permissions=frozenset({"refunds:write"}))
 
-
 def carry_out(wanted: ToolCall, identity: Identity) -> str:
     try:
         ready = prepare(wanted, desk, run_id="run-1")  # 1 · valid?
@@ -479,7 +468,6 @@ def carry_out(wanted: ToolCall, identity: Identity) -> str:
         return f"{error.kind} ({error.who})"
     seen = executor.execute(ready, identity)  # 3 · possible?
     return f"{seen.error.kind} ({seen.error.who})" if seen.error else "done"
-
 
 # %% [markdown]
 # Each gate is one step with its own error, and each error names who can do something about it.
@@ -492,11 +480,11 @@ assert shop.rows("SELECT reference FROM payments WHERE kind = 'refund'") == [{"r
 # %% [markdown]
 # `一万` breaks the pattern of `order_id`, and the model may try again. The other two fit the schema to the
 # letter. The agent is stopped at the second gate; the chief passes it, and the shop itself says that there
-# is no order 99999. No schema knows that, and one row in the ledger is what all this was for.
+# is no order 99999. No schema knows that. In `payments` stands one refund, the right one.
 
 # %% [markdown] task 5.3
-# **5.3 Find the bugs.** This dispatcher comes from a blog. It crashes on empty arguments, blames the model
-# for what the limit cut, and tells anyone whether an order exists:
+# **5.3 Find the bugs.** This dispatcher comes from a blog. It crashes on arguments that are empty or cut off,
+# and it tells anyone whether an order exists:
 #
 # ```python
 # def first_gate(choice, identity):
@@ -527,13 +515,11 @@ def first_gate(choice, identity):
     return "none" if shop.rows("SELECT id FROM orders WHERE id = ?", arguments.order_id) else "business"
     ### END SOLUTION
 
-
 # %% check 5.3
 def gate(text, who=chief, limit=400):
     once = connect("script", script(ToolCall("c", "refund_order", text)))
-    asked = {"model": MODEL, "messages": ASK, "tools": offer("refund_order", closed(), False)}
-    return first_gate(once.chat.completions.create(**asked, max_completion_tokens=limit).choices[0], who)
-
+    loose = {"model": MODEL, "messages": ASK, "tools": offer("refund_order", closed(), False)}
+    return first_gate(once.chat.completions.create(**loose, max_completion_tokens=limit).choices[0], who)
 
 with check("5.3", first_gate):
     bad, good, unknown = (wanted.arguments for wanted in refunds)
@@ -606,8 +592,7 @@ def first_gate(choice, identity):
 measured = json.loads((dataset("small_model") / "decoding.json").read_text(encoding="utf-8"))
 shares = {m["decoding"]: (m["schema"] / m["asked"], m["tool"] / m["answered"]) for m in measured}
 for name, (valid, right) in shares.items():
-    bars = "#" * round(20 * valid), "#" * round(20 * right)
-    print(f"{name:19}valid {valid:4.0%} {bars[0]:20}  right tool {right:4.0%} {bars[1]}")
+    print(f"{name:19}valid {valid:4.0%} {'#' * round(20 * valid):20}  right tool {right:4.0%} {'#' * round(20 * right)}")
 assert shares["grammar, T=1.2"][0] == 1 and shares["grammar, T=1.2"][1] < 0.5
 
 # %% [markdown]
@@ -619,10 +604,20 @@ assert shares["grammar, T=1.2"][0] == 1 and shares["grammar, T=1.2"][1] < 0.5
 # ## 5.8 With a real model
 #
 # Set `LABKIT_CLIENT` to an API. Our schema should be accepted there, and you see whether the sentence about
-# `required` is still the one of 5.2.
+# `required` is still the one of 5.2. Set it to `local` (notebook 0 says how to install it), and the small
+# model of 5.7 answers here, hot, three times with the grammar and three times without.
 
 # %%
-if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
+which = os.environ.get("LABKIT_CLIENT", "sim")
+if which == "local":
+    complete, hot = load(), {"temperature": 1.2, "max_completion_tokens": 40, "tools": offer("get_order", ORDER, False)}
+    for seed in range(6):
+        decoding, choice = (("grammar", "required"), ("free", "auto"))[seed % 2]
+        live = connect("script", Local(complete, decoding))
+        asked = {"model": model_for(live, sampling=True), "messages": ASK, "tool_choice": choice, "seed": seed}
+        said = live.chat.completions.create(**asked, **hot).choices[0].message
+        print(f"{decoding:8}", said.tool_calls[0].function.arguments if said.tool_calls else repr(said.content))
+elif which not in ("sim", "script", "replay"):
     real = connect()
     print(verdict(ORDER, real), verdict(objects["required"], real), sep="\n")
 
