@@ -24,7 +24,6 @@
 # %%
 import os
 from copy import deepcopy
-from dataclasses import replace
 from itertools import product
 
 import openai
@@ -32,7 +31,7 @@ import openai
 from labkit.classroom import doctor
 from labkit.classroom.check import check
 from labkit.classroom.doctor import diagnose
-from labkit.classroom.plots import BAD, GOOD, OTHER, QUIET, canvas, whiskers
+from labkit.classroom.plots import BAD, GOOD, OTHER, canvas, whiskers
 from labkit.classroom.show import show_source
 from labkit.classroom.widgets import decision_scores
 from labkit.connect import connect, model_for, sent
@@ -94,21 +93,23 @@ print(Desk(client, DRY, RULES).ask("上海今天需要带伞吗？").choices[0].
 
 # %% [markdown]
 # No error, no red line, only good manners. Is it always so? One answer proves nothing, because a model draws its words.
-# So we ask many times, in two languages, and look at the **call rate**: the share of replies that call the tool, with the
-# interval that so many tries allow.
+# So we ask in two languages, for `n=20` answers to each question (each is drawn anew, and the prompt is paid once), and look at
+# the **call rate**: the share of answers that call the tool, with the interval that so many tries allow.
 
 # %%
 UMBRELLAS = ["上海今天需要带伞吗？", "成都今天需要带伞吗？"]
 UMBRELLAS += ["Do I need an umbrella in London?", "Do I need an umbrella in Tokyo?"]
 
 
-def called(reply, name="get_weather") -> bool:
-    return any(call.function.name == name for call in reply.choices[0].message.tool_calls or [])
+def called(reply, name="get_weather") -> int:
+    """How many of the answers call the tool."""
+    made = [choice.message.tool_calls or [] for choice in reply.choices]
+    return sum(any(call.function.name == name for call in calls) for calls in made)
 
 
-def call_rate(ask, repeats=20):
-    replies = [ask(question) for question in UMBRELLAS for _ in range(repeats)]
-    return wilson(sum(map(called, replies)), len(replies))
+def call_rate(ask, n=20):
+    calls = sum(called(ask(question, n=n)) for question in UMBRELLAS)
+    return wilson(calls, n * len(UMBRELLAS))
 
 
 silence = call_rate(Desk(client, DRY, RULES).ask)
@@ -185,15 +186,17 @@ with check("2.1", ask):
     probe = connect("sim")
     fixed = Desk(probe, TOOLS, RULES)
     earlier = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hi"}]
-    ask(fixed, "上海今天需要带伞吗？", temperature=0)
-    ask(fixed, "那北京呢？", earlier)
-    ask(fixed, "And London?")
+    first = ask(fixed, "上海今天需要带伞吗？", temperature=0)
+    replies = [first, ask(fixed, "那北京呢？", earlier), ask(fixed, "And London?")]
+    assert len(sent(probe)) == 3, "each question is one request, through desk.client"
+    assert all(hasattr(reply, "choices") for reply in replies), "return what the client gives back"
     one, two, three = (request.body for request in sent(probe))
     assert one.get("tools") == TOOLS, "the first question still leaves without its tools"
     assert two.get("tools") == three.get("tools") == TOOLS, "a later question lost the tools"
     assert one["temperature"] == 0, "an option given with a question must reach the request"
     assert two["temperature"] == three["temperature"] == 1.2, "an option stuck to the next question"
-    assert len(two["messages"]) == 4, "the history belongs between the rules and the question"
+    roles = [message["role"] for message in two["messages"]]
+    assert roles == ["system", "user", "assistant", "user"], f"rules, history, question; not {roles}"
 
 # %% wrong 2.1 the method as it was
 def ask(desk, question, history=(), **options):
@@ -220,6 +223,17 @@ def ask(desk, question, history=(), **options):
     return desk.client.chat.completions.create(messages=chain, **desk.options | options)
 
 
+# %% wrong 2.1 the history before the rules
+def ask(desk, question, history=(), **options):
+    chain = [*history, *said(desk.rules, question)]
+    return desk.client.chat.completions.create(messages=chain, **desk.options | options)
+
+
+# %% wrong 2.1 nothing returned
+def ask(desk, question, history=(), **options):
+    desk.client.chat.completions.create(messages=said(desk.rules, question, history), **desk.options | options)
+
+
 # %% right 2.1 a copy of the options, changed
 def ask(desk, question, history=(), **options):
     request = dict(desk.options)
@@ -242,9 +256,10 @@ def send(question, tools=TOOLS, rules="", temperature=0.2, **options):
     return client.chat.completions.create(messages=said(rules, question), **options)
 
 
-print("umbrellas:", call_rate(lambda q: send(q, DRY)))
+dry = call_rate(lambda question, n: send(question, DRY, n=n))
+print("umbrellas:", dry)
 for question in ("上海天气怎么样？", "How is the weather in London?"):
-    print(question, called(send(question, DRY)))
+    print(question, called(send(question, DRY)), "of 1")
 
 # %% [markdown]
 # Sent, calm, and still 0 of 80, while a question with the word *weather* gets its call. The model can't read your code. All
@@ -269,18 +284,12 @@ for label, which in options.items():
 
 # %%
 print(BOX["get_weather"].description)
-TEXTS = {
-    "what, dryly": "Gets weather data.",
-    "what": "查询一个城市今天的天气。Today's weather in one city.",
-    "what, when, when not": BOX["get_weather"].description,
-}
-rates = [call_rate(lambda q, text=text: send(q, described(text))) for text in TEXTS.values()]
-figure, axes = canvas(6, 2, "Call rate of three descriptions (simulated)")
-axes.barh(list(TEXTS), [r.value for r in rates], xerr=whiskers(rates), color=[BAD, QUIET, GOOD])
-axes.set(xlim=(0, 1.05), xlabel="call rate")
-axes.invert_yaxis()
-assert rates[0].high < 0.1 and rates[2].low > 0.9
-figure
+WHAT = described("查询一个城市今天的天气。Today's weather in one city.")
+what, contract = call_rate(lambda question, n: send(question, WHAT, n=n)), call_rate(send)
+print("\nwhat, dryly:         ", dry)
+print("what:                ", what)
+print("what, when, when not:", contract)
+assert dry.high < 0.1 and what.high < contract.low
 
 # %% [markdown]
 # Naming the subject is not enough; saying *when* is. Before any code changes, change the text.
@@ -304,7 +313,7 @@ with check("2.2", description):
     assert isinstance(description, str) and len(description) <= 120, "at most 120: it is paid every time"
     wanted = ["北京穿外套吗？", "广州要不要戴墨镜？", "上海带伞吗？"]
     for question in [*wanted, "A coat in Paris?", "Sunglasses in London?", "Umbrella in Berlin?"]:
-        share = sum(called(send(question, described(description))) for _ in range(5)) / 5
+        share = called(send(question, described(description), n=5)) / 5
         assert share >= 0.8, f"{question} calls in {share:.0%}: does the text say that word?"
     for question in ("讲个北京的笑话", "Tell me a joke about London", "今天有什么会议？", "Which meetings do I have?"):
         assert not called(send(question, described(description))), f"{question} calls it, too"
@@ -328,36 +337,44 @@ description = "Use when the user wonders about coat, umbrella, sunglasses. 当�
 # ## 2.4 Layer 3: heat scatters
 # <!-- covers: B3.4 -->
 #
-# A colleague wants livelier answers and sets `temperature=1.2`. Predict the curve from 0 to 2: a cliff, or a slope?
+# A colleague wants livelier answers and sets `temperature=1.2`. Predict the curve from 0 to 2: a cliff, or a slope? The dots
+# are 80 tries each. The line needs no tries: it is what the scores say.
 
 # %%
-HEATS = [0, 0.3, 0.7, 1.0, 1.2, 1.5, 2.0]
-measured = [call_rate(lambda q, heat=heat: send(q, temperature=heat), 15) for heat in HEATS]
-figure, axes = canvas(6, 2.8, "Call rate over temperature (simulated)")
-axes.errorbar(HEATS, [rate.value for rate in measured], whiskers(measured), marker="o", color=OTHER)
+def exact(rules="", **sampling):
+    """The chance of a call, from the scores; the mean over our four questions."""
+    request = {"model": MODEL, "tools": TOOLS, **sampling}
+    asked = [ask_of(request | {"messages": said(rules, question)}) for question in UMBRELLAS]
+    return sum(probabilities(one)["get_weather"] for one in asked) / len(asked)
+
+
+TRIED, HEATS = [0.2, 0.7, 1.2, 1.6, 2.0], [step / 12 for step in range(1, 25)]
+rates = [call_rate(lambda q, n, heat=heat: send(q, temperature=heat, n=n)) for heat in TRIED]
+figure, axes = canvas(6, 2.6, "Call rate over temperature (simulated)")
+axes.errorbar(TRIED, [rate.value for rate in rates], whiskers(rates), fmt="o", color=OTHER)
+axes.plot(HEATS, [exact(temperature=heat) for heat in HEATS], color=OTHER)
 axes.axvspan(0, 0.3, color=GOOD, alpha=0.15)
 axes.set(xlabel="temperature (green: what S2 recommends for tools)", ylabel="call rate", ylim=(0, 1.05))
 figure
 
 # %% [markdown]
 # A slope. At 1.2 the tool still wins most of the time, so one try in the office looks fine. Why does heat favour prose?
-# A call can be written in one way, an answer in many; heat raises them all. `top_p` cuts that long tail off, but turning two
-# knobs at once tells you nothing.
+# A call can be written in one way, an answer in many; heat raises them all. `top_p` cuts that long tail off:
 
 # %%
 for top_p in (1.0, 0.9, 0.3):
-    rate = call_rate(lambda q, p=top_p: send(q, temperature=1.5, top_p=p), 15)
-    print(f"temperature 1.5, top_p {top_p}: {rate}")
+    print(f"temperature 1.5, top_p {top_p}: {exact(temperature=1.5, top_p=top_p):.0%}")
 
 # %% [markdown]
-# On a reasoning model this layer isn't there: its sampling is fixed. The API says so, so look there last.
+# It hides the heat, and whoever turns two knobs at once can't tell which one did it. On a reasoning model this layer isn't
+# there at all: its sampling is fixed, and the API says so.
 
 # %%
 try:
     client.chat.completions.create(**REQUEST | {"model": model_for(client), "temperature": 1.2})
 except openai.BadRequestError as error:
     print(error.body["message"])
-assert measured[0].value == 1 and measured[-1].value < 0.8
+assert rates[-1].high < rates[0].low
 
 # %% [markdown]
 # ## 2.5 Layer 4: the rules take the wheel
@@ -373,13 +390,13 @@ SENTENCES = [
     "不知道就说不知道，不要编造。If you do not know, say so.",
     "不知道就说不知道；涉及实时数据时优先调用工具。For live data, always use the tools.",
 ]
-pulled = [call_rate(lambda q, r=rules: send(q, rules=r, temperature=1.0)) for rules in SENTENCES]
+pulled = [call_rate(lambda q, n, r=r: send(q, rules=r, temperature=1.0, n=n)) for r in SENTENCES]
 for sentence, rate in zip(SENTENCES, pulled, strict=True):
-    print(f"{rate.value:5.0%}  {sentence}")
+    print(rate, sentence)
 assert pulled[2].high < pulled[0].low and pulled[3].low > pulled[2].high
 
 # %% [markdown]
-# The third sentence is honest advice, and it costs nearly every call: the model *doesn't* know today's weather, so it says
+# The third sentence is honest advice, and it costs most of the calls: the model *doesn't* know today's weather, so it says
 # so. The fourth keeps the honesty and names the way out. Nobody would find this by reading the tool.
 
 # %% [markdown]
@@ -393,34 +410,32 @@ assert pulled[2].high < pulled[0].low and pulled[3].low > pulled[2].high
 CAUSES = {"dry": {"tools": DRY}, "rules": {"rules": RULES}, "hot": {"temperature": 1.2}}
 
 
-def rate_with(*causes):
-    options = {key: value for cause in causes for key, value in CAUSES[cause].items()}
-    return call_rate(lambda question: send(question, **options), 15)
+def options_of(causes) -> dict:
+    return {key: value for cause in causes for key, value in CAUSES[cause].items()}
 
 
 table = {}
 for switches in product((False, True), repeat=3):
     active = tuple(cause for cause, on in zip(CAUSES, switches, strict=True) if on)
-    table[active] = rate_with(*active)
+    table[active] = call_rate(lambda q, n, active=active: send(q, n=n, **options_of(active)))
     print(f"{' + '.join(active) or 'none':18} {table[active]}")
-alone = min(table["rules",].value, table["hot",].value)
-assert alone > 0.8 and table["rules", "hot"].high < 0.35
+assert table["rules", "hot"].high < min(table["rules",].low, table["hot",].low)
 
 # %% [markdown]
 # Look at three rows. `rules` alone: calls as before. `hot` alone: nearly. `rules + hot`: few are left. Each cause passed its
 # own test, and the release with both is broken. So ended the day that S2 tells of. The scores explain it:
 
 # %%
-figure, axes = canvas(6, 2.8, "What the rules leave, heat burns (simulated, exact)")
-heats = [step / 20 for step in range(1, 41)]
+figure, axes = canvas(6, 2.6, "What the rules leave, heat burns (simulated)")
 for label, rules, colour in (("no rules", "", GOOD), ("honest rules", RULES, BAD)):
-    asked = ask_of({"model": MODEL, "messages": said(rules, UMBRELLAS[0]), "tools": TOOLS})
-    curve = [probabilities(replace(asked, temperature=heat))["get_weather"] for heat in heats]
-    axes.plot(heats, curve, color=colour, label=label)
-axes.set(xlabel="temperature", ylabel="probability of a call", ylim=(0, 1.05))
+    axes.plot(HEATS, [exact(rules, temperature=heat) for heat in HEATS], color=colour, label=label)
+for causes, colour in (((), GOOD), (("rules",), BAD)):
+    pair = [table[causes], table[*causes, "hot"]]
+    axes.errorbar([0.2, 1.2], [rate.value for rate in pair], whiskers(pair), fmt="o", color=colour)
+axes.set(xlabel="temperature", ylabel="call rate", ylim=(0, 1.05))
 axes.legend(frameon=False)
 display(figure)
-decision_scores(asked)
+decision_scores(ask_of({"model": MODEL, "messages": said(RULES, UMBRELLAS[0]), "tools": TOOLS}))
 
 # %% [markdown]
 # The rules eat the lead of the tool, and nothing shows while it is cool. Turn the knob of the second picture. Test the release, not the change.
@@ -444,7 +459,8 @@ def hidden_pairs(table: dict[tuple, float]) -> list[tuple]:
 # %% check 2.3
 with check("2.3", hidden_pairs):
     plain = {causes: rate.value for causes, rate in table.items()}
-    assert hidden_pairs(plain) == [("rules", "hot")], "in our table it is rules and hot, and only they"
+    found = hidden_pairs(plain)
+    assert found == [("rules", "hot")], f"in our table only rules and hot are such a pair; you return {found}"
     made = {(): 1, ("a",): 0.8, ("b",): 0.9, ("c",): 0.1, ("a", "b"): 0.35, ("a", "c"): 0.0, ("b", "c"): 0.5}
     assert hidden_pairs(made) == [("a", "b")], "a cause that is fatal alone hides nothing; 0.8 and 0.35 count"
     three = {("a",): 1, ("b",): 1, ("d",): 1, ("a", "b", "d"): 0}
@@ -505,8 +521,7 @@ assert [finding.layer for finding in diagnose(case)] == ["sampling", "system pro
 # Text that it doesn't know, it can't judge; a clean bill is not a proof. Here is your patient:
 
 # %%
-forced = {"type": "function", "function": {"name": "get_order"}}
-patient = {**case, "tool_choice": forced}
+patient = {**case, "tool_choice": {"type": "function", "function": {"name": "get_order"}}}
 print([finding.layer for finding in diagnose(patient, "get_weather")])
 
 # %% [markdown] task 2.4
@@ -526,15 +541,16 @@ cured = {**patient, "tool_choice": "auto", "temperature": 0.2, "messages": chain
 
 # %% check 2.4
 with check("2.4", cured):
-    assert isinstance(cured, dict), "a request is a dict"
+    assert isinstance(cured, dict) and "messages" in cured, "a request is a dict: start from {**patient, …}"
     assert cured["messages"][-1] == patient["messages"][-1], "the user's question stays as it was asked"
     rules = cured["messages"][0]["content"]
     assert "如实" in rules or "say so" in rules, "the honesty is gone: add, don't delete"
     assert cured["tools"] == TOOLS, "nothing is wrong with the tools"
     left = [finding.layer for finding in diagnose(cured, "get_weather")]
-    assert not left, f"the doctor still finds: {', '.join(left)}"
-    tries = [called(client.chat.completions.create(**cured)) for _ in range(10)]
-    assert sum(tries) >= 9, f"it is called in {sum(tries)} of 10 tries"
+    known = "; it knows 优先调用工具 and 'tools first'" if left == ["system prompt"] else ""
+    assert not left, f"the doctor still finds: {', '.join(left)}{known}"
+    calls = called(client.chat.completions.create(**cured, n=10))
+    assert calls >= 9, f"it is called in {calls} of 10 tries"
 
 # %% wrong 2.4 only cooled
 cured = {**patient, "temperature": 0.2}
@@ -542,6 +558,9 @@ cured = {**patient, "temperature": 0.2}
 # %% wrong 2.4 the rules deleted
 chain = [{"role": "system", "content": ""}, patient["messages"][1]]
 cured = {**patient, "tool_choice": "auto", "temperature": 0.2, "messages": chain}
+
+# %% wrong 2.4 a way out that the doctor can't read
+cured = {**patient, "tool_choice": "auto", "temperature": 0.2, "messages": said(RULES + "先想一想。", UMBRELLAS[0])}
 
 # %% wrong 2.4 forced and still hot
 cured = {**patient, "tool_choice": "required"}
@@ -564,15 +583,10 @@ cured = {
 
 # %%
 if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
-    real = connect()
+    client = connect()  # from here on, `send` asks your model
+    MODEL = model_for(client, sampling=True)
     for active in table:
-        options = {key: value for cause in active for key, value in CAUSES[cause].items()}
-        request = {"tools": TOOLS, "temperature": 0.2, **options}
-        chain = said(request.pop("rules", ""), UMBRELLAS[0])
-        reply = real.chat.completions.create(
-            model=model_for(real, sampling=True), messages=chain, **request
-        )
-        print(" + ".join(active) or "none", called(reply))
+        print(" + ".join(active) or "none", called(send(UMBRELLAS[0], **options_of(active))))
 
 # %% [markdown]
 # ## What stays
