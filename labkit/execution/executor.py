@@ -29,6 +29,7 @@ from labkit.protocol.schema import parse_arguments
 from labkit.protocol.tools import CallContext, Identity, Tool, Toolbox
 
 log = logging.getLogger(__name__)
+LOOK_AGAIN = 0.05  # seconds between two looks at an operation that somebody else is carrying out
 
 
 def prepare(
@@ -93,8 +94,7 @@ class Executor:
     ):
         self.toolbox, self.ledger, self.ask = toolbox, ledger or Ledger(), ask
         self.retry, self.breaker, self.observe = retry, breaker, tuple(observe)
-        self.result_limit = result_limit
-        self.clock, self.random, self._workers = clock, random, Workers()
+        self.clock, self.random, self.result_limit, self._workers = clock, random, result_limit, Workers()
         self._blocking = (_blocks(self._workers.call), _blocks(sleep))
         self._looping = (self._workers.acall, asleep)
         self._circuits: dict[str, CircuitBreaker] = {}
@@ -109,7 +109,11 @@ class Executor:
         return _at_once(self._execute(_Job(prepared, identity, *self._blocking)))
 
     async def aexecute(self, prepared: Prepared, identity: Identity | None = None) -> Observation:
-        """The same in a loop, where a coroutine tool is cancelled when its time is over."""
+        """The same in a loop, where a coroutine tool is cancelled when its time is over.
+
+        A write stops the loop while its two commits reach the disk (bench_executor: how long). A thread would
+        let it go on, but a cancelled run could leave a claim behind that nobody settles.
+        """
         return await self._execute(_Job(prepared, identity, *self._looping))
 
     def execute_all(self, calls: Sequence[Prepared], identity: Identity | None = None) -> list[Observation]:
@@ -130,20 +134,24 @@ class Executor:
         return carried
 
     def reconcile(self, prepared: Prepared, identity: Identity | None = None) -> Observation:
-        """Ask what became of an unknown operation, and carry it out only if it never arrived (S1 §4.2)."""
+        """Ask what became of an unknown operation, and carry it out only if it never arrived (S1 §4.2).
+
+        One that somebody else is carrying out is waited for, as long as one call may take.
+        """
         return _at_once(self._reconcile(_Job(prepared, identity, *self._blocking)))
 
     async def areconcile(self, prepared: Prepared, identity: Identity | None = None) -> Observation:
         return await self._reconcile(_Job(prepared, identity, *self._looping))
 
     async def _reconcile(self, job: _Job) -> Observation:
-        operation_id = job.prepared.operation_id
-        entry, running = self.ledger.entry(operation_id), list(self._workers.left.values())
-        if self.ask and entry and entry.state == "unknown" and operation_id not in running:
-            ask = partial(self.ask, operation_id)
-            outcome = await self._heard(job, ask, "", lambda late: None)
+        key, left = job.prepared.operation_id, job.prepared.tool.timeout
+        while (entry := self.ledger.entry(key)) and entry.state == "pending" and left > 0:
+            await job.sleep(LOOK_AGAIN)
+            left -= LOOK_AGAIN
+        if self.ask and entry and entry.state == "unknown" and key not in [*self._workers.left.values()]:
+            outcome = await self._heard(job, partial(self.ask, key), "", lambda late: None)
             if isinstance(outcome.value, Answer):
-                self.ledger.conclude(operation_id, outcome.value)
+                self.ledger.conclude(key, outcome.value)
         return await self._execute(job)
 
     async def _execute(self, job: _Job) -> Observation:
@@ -189,22 +197,12 @@ class Executor:
                 log.error("%s is %s, but the ledger fails (%s)", job.claim.operation_id, state, error)
 
     async def _persist(self, job: _Job) -> Any:
-        """One attempt; tenacity takes over where a transient fault comes of it and more are allowed."""
-        try:
+        """One attempt, or as many as are allowed where this kind of call may be tried again."""
+        tool = job.prepared.tool
+        kind = "read" if tool.effect == "read" else "keyed_write" if tool.operation else "write"
+        if self.retry is None or kind not in self.retry.on:
             return await self._attempt(job)
-        except errors.Transient as fault:
-            tool = job.prepared.tool
-            kind = "read" if tool.effect == "read" else "keyed_write" if tool.operation else "write"
-            if self.retry is None or kind not in self.retry.on:
-                raise
-            first = [fault]
-
-        async def attempt() -> Any:
-            if first:
-                raise first.pop()
-            return await self._attempt(job)
-
-        return await self.retry.loop(job.sleep, self.random)(attempt)
+        return await self.retry.loop(job.sleep, self.random)(self._attempt, job)
 
     async def _attempt(self, job: _Job) -> Any:
         tool, key = job.prepared.tool, job.prepared.operation_id
@@ -233,9 +231,8 @@ class Executor:
     def _circuit(self, name: str) -> Any:
         if self.breaker is None:
             return nullcontext()
-        if name not in self._circuits:
-            self._circuits.setdefault(name, self.breaker.circuit(self.clock))
-        return self._circuits[name].calling()
+        circuit = self._circuits.get(name)
+        return (circuit or self._circuits.setdefault(name, self.breaker.circuit(self.clock))).calling()
 
     def _late(self, job: _Job, outcome: Outcome) -> None:
         """A write that was left behind has come back after all: that it happened is a fact worth keeping."""

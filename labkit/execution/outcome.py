@@ -1,6 +1,5 @@
 """What came of a call, as a value and as JSON for the model: cut with a notice, and without secrets."""
 
-import json
 import logging
 import math
 import re
@@ -10,6 +9,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from hashlib import sha256
+from json import JSONEncoder
 from pathlib import PurePath
 from traceback import format_tb
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from labkit.protocol.tools import Tool
 
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())
+_json, _sorted_json = JSONEncoder(ensure_ascii=False).encode, JSONEncoder(sort_keys=True).encode
 _SECRET = re.compile(
     r"""(?<=://)[^\s/@]+(?=@)|(?<![a-z0-9])sk-[\w-]{8,}"""
     r"""|((?:passw\w+|secret|token|key)["']?\s*[=:]\s*["']?|bearer\s+)[^\s"',;，；。]+""",
@@ -58,7 +59,7 @@ class Observation:
 
 def digest(arguments: BaseModel) -> str:
     """16 hex digits that stand for exactly these arguments: what an approval is bound to."""
-    text = json.dumps(arguments.model_dump(mode="json"), sort_keys=True)
+    text = _sorted_json(arguments.model_dump(mode="json"))
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -72,7 +73,7 @@ def to_json(value: Any) -> str:
 
 
 def _dump(tree: Any) -> str:
-    text = json.dumps(tree, ensure_ascii=False)
+    text = _json(tree)
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
+from secrets import token_hex
 from typing import Any, Literal
-from uuid import uuid4
 
 from labkit.control.choice import Choice, Parameters, allowed, auto, check_calls, none, parameters
 from labkit.execution.executor import Executor, prepare
@@ -77,7 +77,7 @@ class Agent:
     sleep: Callable[[float], Any] = time.sleep
     asleep: Callable[[float], Any] = asyncio.sleep
     random: Callable[[], float] = random.random
-    new_id: Callable[[], str] = lambda: uuid4().hex
+    new_id: Callable[[], str] = lambda: token_hex(16)
     offers: dict[Choice, Parameters] = field(default_factory=dict, init=False, repr=False)
 
 

@@ -215,8 +215,8 @@ def stopped(state: State, event: Event) -> Stopped:
 def said(run: Run, event: Event) -> Run:
     """The run with the model's message in it; arguments that are no JSON stand as `{}` (P02)."""
     message, usage = event.reply.message, run.usage + event.reply.usage
-    if message.calls:
-        message = replace(message, calls=tuple(map(mended, message.calls)))
+    if (calls := tuple(map(mended, message.calls))) != message.calls:
+        message = replace(message, calls=calls)
     chain, money = (*run.chain, message), run.money + event.money
     return replace(run, chain=chain, usage=usage, money=money, steps=run.steps + 1)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from labkit.execution.executor import Breaker, Executor, Retry, prepare
@@ -88,6 +89,17 @@ def acpu(unit: Callable[[], Any], rounds: int) -> float:
     return asyncio.run(main())
 
 
+def stalled(ledger: Ledger) -> float:
+    """Milliseconds, by the clock on the wall, in which one write stops a loop: its claim and its end."""
+    taken = []
+    for _ in range(EACH):
+        began = time.perf_counter()
+        entry, _ = ledger.claim(f"bill:{next(NUMBERS)}")
+        ledger.settle(entry, "committed", {"paid": 1})
+        taken.append(time.perf_counter() - began)
+    return 1000 * median(taken)
+
+
 def read(name: str, **arguments: Any) -> Any:
     return prepare(ToolCall("call_1", name, json.dumps(arguments)), TOOLS, run_id="run")
 
@@ -123,6 +135,8 @@ def main(rounds: int, folder: Path) -> None:
     }
     for name, microseconds in rows.items():
         print(f"{name:48} {microseconds:8.1f} µs")
+    still = {name: stalled(one.ledger) for name, one in (("memory", plain), ("disk", disk))}
+    print("a loop stands still a write, ms:", ", ".join(f"{name} {ms:.2f}" for name, ms in still.items()))
     bare, ours = rows["the function in a thread pool, with a timeout"], rows["execute a read"]
     print(f"execute / bare thread pool: {ours / bare:.2f}; beyond it: {ours - bare:.1f} µs a call")
 

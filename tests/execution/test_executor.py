@@ -281,7 +281,7 @@ def test_a_result_too_long_to_repeat_is_shortened_again(bench):
     assert len(again.content) <= 2000 and json.loads(again.content)["repeated"] is True
 
 
-def test_while_one_carries_it_out_nobody_else_may(bench):
+def test_while_one_carries_it_out_nobody_else_may_however_long_it_takes(bench):
     began, go_on, work = threading.Event(), threading.Event(), Flaky()
 
     def slowly(what, context):
@@ -298,6 +298,37 @@ def test_while_one_carries_it_out_nobody_else_may(bench):
     first.join()
     assert isinstance(second.error, errors.OutcomeUnknown) and "pending" in second.error.message
     assert (work.calls, pay.told()["repeated"]) == (1, True)
+
+
+@pytest.mark.parametrize("way", ["reconcile", "areconcile"])
+def test_what_somebody_else_carries_out_is_waited_for_and_its_result_is_told(bench, way):
+    began, go_on, work = threading.Event(), threading.Event(), Flaky()
+
+    def slowly(what, context):
+        began.set()
+        go_on.wait(5)
+        return work(what, context)
+
+    def look_away(seconds):
+        go_on.set()
+        first.join()
+
+    async def look_away_async(seconds):
+        look_away(seconds)
+
+    pay = bench(slowly, effect="write", sleep=look_away, asleep=look_away_async)
+    first = threading.Thread(target=pay)
+    first.start()
+    began.wait(5)
+    second = getattr(pay.executor, way)(pay.prepared(id="call_2"))
+    second = asyncio.run(second) if way == "areconcile" else second
+    assert json.loads(second.content) == {
+        "status": "success",
+        "repeated": True,
+        "same_arguments": True,
+        "data": {"what": "x"},
+    }
+    assert work.calls == 1
 
 
 @pytest.mark.parametrize(("answer", "calls"), [("happened", 1), ("absent", 2), ("unknown", 1)])
