@@ -3,7 +3,8 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,6 @@ def read_jsonl(path: Path | str) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def write_jsonl(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
 def write_text(path: Path | str, text: str) -> None:
     """Write UTF-8 with `\\n` ends so that a reader sees the old file or the new one, never half of it."""
     path = Path(path)
@@ -62,11 +59,22 @@ def write_text(path: Path | str, text: str) -> None:
 
 def append_jsonl(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
     """Add lines to the end of a file, each whole when it is flushed."""
+    with appending(path) as write:
+        for row in rows:
+            write(row)
+
+
+@contextmanager
+def appending(path: Path | str) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """The same, a row at a time while the file is open."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8", newline="\n") as file:
-        for row in rows:
+
+        def write(row: dict[str, Any]) -> None:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             file.flush()
+
+        yield write
 
 
 def read_appended(path: Path | str) -> Iterator[dict[str, Any]]:

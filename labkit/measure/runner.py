@@ -19,9 +19,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from labkit.connect import OFFLINE, Client, connect, model_for
 from labkit.execution.executor import Executor
 from labkit.execution.patience import Retry
-from labkit.files import append_jsonl, read_appended
+from labkit.files import appending, read_appended
 from labkit.measure.cases import Case
 from labkit.measure.metrics import Grade, grade
+from labkit.measure.quick import quick, straight
 from labkit.measure.trace import plain, record, watch
 from labkit.protocol.families import family
 from labkit.protocol.tools import Toolbox
@@ -64,7 +65,8 @@ class Desk:
         tools = self.tools(shop)
         waits = {"sleep": _at_once, "asleep": _soon, "clock": self.clock}
         executor = Executor(tools, ask=shop.payments.query, retry=RETRY, **waits)
-        chosen = {"system": self.rules, "options": options, "clock": self.clock}
+        door = quick if self.asynchronous or not offline else straight
+        chosen = {"system": self.rules, "options": options, "clock": self.clock, "door": door}
         return Agent(client, model, tools, executor, desk_policy(shop), **chosen)
 
 
@@ -161,7 +163,7 @@ async def aevaluate(
 ) -> int:
     """The same, `concurrency` samples at a time, `gap` seconds between starts; Ctrl-C loses only those."""
     todo, ran, start = pending(cases, repeats, path), 0, clock() - gap
-    with _bar(len(cases) * repeats, quiet) as tick:
+    with _bar(len(cases) * repeats, quiet) as tick, appending(path) as write:
 
         async def work() -> None:
             nonlocal ran, start
@@ -169,7 +171,7 @@ async def aevaluate(
                 start = max(start + gap, clock())
                 await asleep(start - clock())
                 row = unit(case, repeat)
-                append_jsonl(path, [await row if inspect.isawaitable(row) else row])
+                write(await row if inspect.isawaitable(row) else row)
                 ran += 1
                 tick()
 
@@ -191,16 +193,10 @@ def spacing(requests: float, tokens: float, requests_per_minute: float, tokens_p
 def keep(rows: Iterable[Row], path: Path | str, total: int, quiet: bool) -> int:
     """Write rows as they come, with a progress bar unless `quiet`; returns how many."""
     ran = 0
-    with _bar(total, quiet) as tick:
-
-        def written() -> Iterator[Row]:
-            nonlocal ran
-            for row in rows:
-                yield row
-                ran += 1
-                tick()
-
-        append_jsonl(path, written())
+    with _bar(total, quiet) as tick, appending(path) as write:
+        for ran, row in enumerate(rows, 1):  # noqa: B007
+            write(row)
+            tick()
     return ran
 
 

@@ -95,9 +95,11 @@ _RECORD = TypeAdapter(RunRecord)
 
 
 def watch(agent: Agent) -> tuple[Agent, list[Arrow]]:
-    """The same agent, and the list that its arrows will go to."""
+    """The same agent, its offers worked out only once, and the list that its arrows will go to."""
     arrows: list[Arrow] = []
-    return replace(agent, on_step=lambda *arrow: arrows.append(arrow)), arrows
+    watched = replace(agent, on_step=lambda *arrow: arrows.append(arrow))
+    object.__setattr__(watched, "offers", agent.offers)
+    return watched, arrows
 
 
 def traced(
@@ -123,7 +125,8 @@ def record(
     calls = tuple(_call(seen, content) for seen in state.observations)
     usage, say = state.usage, _redacted if content else _silent
     corrections = sum(after.run.corrections > before.run.corrections for before, after, _ in arrows)
-    offered = next(iter(agent.offers.values()), Parameters())
+    choice = choice_now(agent, arrows[0][0].run if arrows else state.run)
+    offered = agent.offers.get(choice, Parameters())
     return RunRecord(
         correlation_id=state.run.id,
         user_message=say(_last_user(state.chain)),
@@ -131,7 +134,7 @@ def record(
         model=agent.model,
         toolset_version=agent.toolbox.fingerprint,
         tools_provided=tuple(agent.toolbox.names),
-        tool_choice=json.dumps(offered.get("tool_choice", choice_now(agent, state.run).mode)),
+        tool_choice=json.dumps(offered.get("tool_choice", choice.mode)),
         parallel_tool_calls=agent.parallel,
         calls=calls,
         steps=steps,

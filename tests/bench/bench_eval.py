@@ -1,6 +1,6 @@
 """Target 4: what an eval costs a sample, beside a bare SDK loop and, where installed, pydantic-evals.
 
-CPU time of one process, all sides in one run: python -m tests.bench.bench_eval [samples]
+CPU time of one process, all sides in turns, in one run: python -m tests.bench.bench_eval [rounds]
 """
 
 import asyncio
@@ -11,8 +11,10 @@ import resource
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 from pydantic import TypeAdapter
 
@@ -21,6 +23,7 @@ from labkit.execution.executor import Executor
 from labkit.execution.permission import Allow
 from labkit.measure.cases import Case
 from labkit.measure.metrics import Grade, grade
+from labkit.measure.quick import quick, straight
 from labkit.measure.runner import Desk, aevaluate, desk_unit, evaluate, graded
 from labkit.measure.trace import plain, record, watch
 from labkit.runtime import Agent, arun, run
@@ -30,7 +33,7 @@ from labkit.service.transport import Transport
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
 
-QUESTION, MODEL = "帮我查订单 10001", "gpt-4.1-mini"
+QUESTION, MODEL, BATCH = "帮我查订单 10001", "gpt-4.1-mini", 20
 GRADE = TypeAdapter(Grade)
 TOOLS = shop_tools(Shop()).subset(["get_order", "get_weather"])
 
@@ -117,46 +120,54 @@ class Slow(Transport):
 def waiting(number):
     client = connect("script", answering, asynchronous=True, keep=1)
     client._client._transport = Slow(client._client.labkit.service)
-    unit, began, used = harness(agent(client)), time.perf_counter(), time.process_time()
+    unit = harness(replace(agent(client), door=quick))
+    began, used = time.perf_counter(), time.process_time()
     asyncio.run(aevaluate(cases(number), 1, unit, fresh(), concurrency=100))
     return time.perf_counter() - began, time.process_time() - used
 
 
-def peer(number):
+def peer():
     """pydantic-evals with the same bare loop as its task."""
     from pydantic_evals import Case as PeerCase
     from pydantic_evals import Dataset
 
     logging.disable()
     client = connect("script", answering, keep=1)
-    data = Dataset(name="bench", cases=[PeerCase(name=str(n), inputs=QUESTION) for n in range(number)])
-    return cpu(lambda: data.evaluate_sync(lambda question: bare(client), progress=False)) / number
+    data = Dataset(name="bench", cases=[PeerCase(name=str(n), inputs=QUESTION) for n in range(BATCH)])
+    return lambda: data.evaluate_sync(lambda question: bare(client), progress=False)
 
 
-def main(number=300):
-    client = connect("script", answering, keep=1)
-    unit, loop = harness(agent(client)), connect("script", answering, keep=1)
-    evaluate(cases(20), 1, unit, fresh())
-    floor = cpu(lambda: [bare(loop) for _ in range(number)]) / number
-    print(f"bare SDK loop             {floor * 1e3:7.2f} ms a sample   1.00")
-    for title, work in {
-        "labkit, the machine": lambda: evaluate(cases(number), 1, unit, fresh()),
-        "labkit, a shop each": lambda: evaluate(cases(number), 1, desk_unit(Desk("sim")), fresh()),
-    }.items():
-        each = cpu(work) / number
-        print(f"{title:25} {each * 1e3:7.2f} ms a sample   {each / floor:.2f}")
-    if find_spec("pydantic_evals"):
-        each = peer(number)
-        print(f"{'pydantic-evals':25} {each * 1e3:7.2f} ms a sample   {each / floor:.2f}")
-    again = cpu(lambda: [bare(loop) for _ in range(number)]) / number
-    print(f"bare SDK loop, again      {again * 1e3:7.2f} ms a sample   {again / floor:.2f}")
+def sides():
+    """Batches of samples; `a shop each` is all that `labkit eval run` does for one."""
+    client, loop = connect("script", answering, keep=1), connect("script", answering, keep=1)
+    doors = {"post": None, "its own HTTP": quick, "no HTTP": straight}
+    units = {f"labkit, {name}": harness(replace(agent(client), door=door)) for name, door in doors.items()}
+    units["labkit, a shop each"] = desk_unit(Desk("sim"))
+    work = {
+        name: (lambda unit=unit: evaluate(cases(BATCH), 1, unit, fresh())) for name, unit in units.items()
+    }
+    work = {"bare SDK loop": lambda: [bare(loop) for _ in range(BATCH)]} | work
+    return work | ({"pydantic-evals": peer()} if find_spec("pydantic_evals") else {})
+
+
+def main(rounds=20):
+    work = sides()
+    taken = {name: [] for name in work}
+    for _ in range(rounds):
+        for name, side in work.items():
+            taken[name].append(cpu(side) / BATCH * 1e3)
+    floor, least = median(taken["bare SDK loop"]), min(taken["bare SDK loop"])
+    for name, some in taken.items():
+        middle, best = median(some), min(some)
+        said = f"{middle:6.2f} ms a sample, {middle / floor:.2f}"
+        print(f"{name:20} {said}; at best {best:.2f}, {best / least:.2f}")
     wall, used = waiting(1000)
     print(f"50 ms, 100 at a time: 1,000 samples in {wall:.1f} s, ideal 1.0 s; {used:.1f} s of CPU")
 
 
 def line(short=1000, long=10_000):
     """Linear in samples, and flat in memory."""
-    unit = harness(agent(connect("script", answering, keep=1)))
+    unit = harness(replace(agent(connect("script", answering, keep=1)), door=straight))
     some = cases(short)
     first = cpu(lambda: evaluate(some, 1, unit, fresh())) / short
     before = memory()
@@ -181,6 +192,6 @@ def flat(number=100_000):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
     line()
     flat()
