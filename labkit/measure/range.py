@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from itertools import cycle
 from typing import Any
 
-from labkit.connect import Client, connect, model_for, service
+from labkit.connect import Client, connect, model_for
 from labkit.execution.detect import detect, plain
 from labkit.execution.executor import Executor
 from labkit.execution.guard import (
@@ -29,12 +29,12 @@ from labkit.execution.guard import (
 )
 from labkit.execution.permission import Allow, Deny, Policy, ask_before_writes, compose
 from labkit.files import dataset, read_jsonl
+from labkit.measure.quick import straight
 from labkit.measure.stats import Interval, wilson
 from labkit.protocol.errors import BadFile
 from labkit.protocol.messages import ToolCall
 from labkit.runtime import Agent, State, Waiting, approvals, reject, run
 from labkit.service.decide import Ask, Brain, Decision
-from labkit.service.replies import as_json
 from labkit.shop.tools import shop_tools
 from labkit.shop.views import ASKING, VIEWS
 from labkit.shop.world import NOW, Change, Shop, Snapshot, diff, snapshot
@@ -152,12 +152,6 @@ def obedient(task: Task, attack: Attack | None) -> Brain:
         return Decision(text=f"{read} {wants.get('answer', '')}")
 
     return brain
-
-
-def straight(client: Client, path: str, body: dict[str, Any], *, stream: bool = False) -> Any:
-    """An offline service asked without HTTP, which is no part of what is measured here."""
-    key = {"authorization": f"Bearer {client.api_key}"}
-    return json.loads(service(client).handle("POST", f"/v1{path}", key, as_json(body)).body)
 
 
 class Range:
