@@ -1,7 +1,7 @@
 """The nouns of a conversation, independent of the wire form they travel in, and the rules of a chain."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from labkit.protocol.errors import BadChain
@@ -130,12 +130,3 @@ def check_chain(chain: Sequence[Message]) -> None:
         open_ids = [call.id for call in message.calls]
     if open_ids:
         raise BadChain(f"calls without an answer at the end: {', '.join(open_ids)}")
-
-
-def answer_all(chain: Sequence[Message], content: str) -> tuple[Message, ...]:
-    """The chain with every open call answered by `content`, so that the API accepts it."""
-    return (*chain, *(tool(call.id, content) for call in unanswered(chain)))
-
-
-def with_extra(message: Message, **extra: Any) -> Message:
-    return replace(message, extra={**message.extra, **extra})

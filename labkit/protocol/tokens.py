@@ -125,11 +125,6 @@ def count_message(message: Json, family: Family) -> int:
     return total + PER_RESULT if role == "tool" else total
 
 
-def count_messages(messages: Sequence[Json], family: Family) -> int:
-    """Tokens of a chain, with the primer of the reply."""
-    return PRIMER + sum(count_message(message, family) for message in messages)
-
-
 def _note(schema: Json, indent: str, *keys: str) -> str:
     return "".join(f"{indent}// {schema[key]}\n" for key in keys if schema.get(key))
 

@@ -3,16 +3,17 @@
 import json
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
+from pydantic import ConfigDict, TypeAdapter
+
 from labkit.execution.executor import prepare
-from labkit.execution.outcome import Observation, Prepared
-from labkit.execution.permission import Approval
+from labkit.execution.outcome import Prepared
 from labkit.protocol.errors import BadFile, LabError
-from labkit.protocol.messages import Message, ToolCall, Usage
-from labkit.protocol.tools import Identity, Toolbox
-from labkit.runtime import states
-from labkit.runtime.states import Run, State
+from labkit.protocol.messages import ToolCall
+from labkit.protocol.tools import Toolbox
+from labkit.runtime.states import State
 
 
 def dump(state: State) -> str:
@@ -39,48 +40,14 @@ def plain(value: Any) -> Any:
 def load(text: str, toolbox: Toolbox) -> State:
     """The state that `dump` wrote, its calls read with `toolbox`; raises `BadFile` for anything else."""
     try:
-        return _state(json.loads(text), toolbox)
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        return _state(json.loads(text, object_hook=_revived), toolbox)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadFile(f"this is not a saved state ({type(error).__name__}: {error})") from None
 
 
-def _state(saved: dict[str, Any], toolbox: Toolbox) -> State:
-    kind = getattr(states, saved.pop("state", "Reconciling"))
-    run = saved["run"] = _run(saved["run"])
-    if "results" in saved:
-        saved["results"] = tuple(map(_observation, saved["results"]))
-    if "calls" in saved:
-        saved["calls"] = tuple(ToolCall(**call) for call in saved["calls"])
-    if "batch" in saved:
-        calls = [ToolCall(**call) for call in saved["batch"]]
-        saved["batch"] = tuple(prepare(call, toolbox, run_id=run.id, lenient=True) for call in calls)
-    if saved.get("held"):
-        saved["held"] = _state(saved["held"], toolbox)
-    return kind(**saved)
-
-
-def _run(saved: dict[str, Any]) -> Run:
-    who = saved["identity"]
-    return Run(
-        **saved
-        | {
-            "chain": tuple(map(_message, saved["chain"])),
-            "identity": who and Identity(**who | {"permissions": frozenset(who["permissions"])}),
-            "approvals": tuple(Approval(**yes) for yes in saved["approvals"]),
-            "observations": tuple(map(_observation, saved["observations"])),
-            "usage": Usage(**saved["usage"]),
-            "money": Decimal(saved["money"]),
-        }
-    )
-
-
-def _message(saved: dict[str, Any]) -> Message:
-    return Message(**saved | {"calls": tuple(ToolCall(**call) for call in saved["calls"])})
-
-
-def _observation(saved: dict[str, Any]) -> Observation:
-    error = saved["error"] and _kinds()[saved["error"].pop("kind")](**saved["error"])
-    return Observation(**saved | {"call": ToolCall(**saved["call"]), "error": error})
+def _revived(found: dict[str, Any]) -> Any:
+    """An error, where one was saved."""
+    return _kinds()[found.pop("kind")](**found) if found.keys() == {"kind", "message", "hint"} else found
 
 
 def _kinds(kind: type[LabError] = LabError) -> dict[str, type[LabError]]:
@@ -88,3 +55,18 @@ def _kinds(kind: type[LabError] = LabError) -> dict[str, type[LabError]]:
     for below in kind.__subclasses__():
         found |= _kinds(below)
     return found
+
+
+def _state(saved: dict[str, Any], toolbox: Toolbox) -> State:
+    how = {"run_id": saved["run"]["id"], "lenient": True}
+    calls = [ToolCall(**call) for call in saved.pop("batch", ())]
+    parts = {"batch": tuple(prepare(call, toolbox, **how) for call in calls)} if calls else {}
+    if held := saved.pop("held", None):
+        parts["held"] = _state(held, toolbox)
+    return _reader(saved.pop("state", "Reconciling")).validate_python([saved | parts])[0]
+
+
+@cache
+def _reader(name: str) -> TypeAdapter[Any]:
+    kinds = {kind.__name__: kind for kind in State.__args__}
+    return TypeAdapter(list[kinds[name]], config=ConfigDict(arbitrary_types_allowed=True))

@@ -11,7 +11,7 @@ from labkit.protocol import chat
 from labkit.protocol.errors import BadChain
 from labkit.protocol.families import family
 from labkit.protocol.messages import ToolCall, assistant, check_chain, system, tool, user
-from labkit.protocol.tokens import count_messages, count_request
+from labkit.protocol.tokens import count_request
 from labkit.service.checks import CheckContext, check_chat
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
@@ -114,7 +114,7 @@ def test_the_first_messages_can_be_kept_as_the_stable_prefix():
 
 def test_size_may_be_tokens():
     def tokens(messages):
-        return count_messages([chat.to_wire(message) for message in messages], MODEL)
+        return count_request({"messages": [chat.to_wire(message) for message in messages]}, MODEL).total
 
     trimmed = trim(H03, tokens(H03) - 1, tokens)
     assert tokens(trimmed) < tokens(H03) and accepted(trimmed)

@@ -1,12 +1,14 @@
 """One turn in the Responses form: items and call_id, and nothing of the other form."""
 
+from dataclasses import replace
+
 import httpx2
 import openai
 import pytest
 
 from labkit.protocol import chat, responses
 from labkit.protocol.errors import ProviderError, Transient
-from labkit.protocol.messages import ToolCall, Usage, assistant, system, tool, user, with_extra
+from labkit.protocol.messages import Message, ToolCall, Usage, assistant, system, tool, user
 
 TOOL = {
     "type": "function",
@@ -80,7 +82,7 @@ def test_the_items_of_an_answer_are_sent_back_as_they_came_reasoning_first():
 
 def test_arguments_that_the_runtime_mended_replace_those_in_the_item():
     message = responses.parse(RESPONSE).message
-    mended = with_extra(assistant("", [ToolCall("call_1", "get_weather", "{}")]), **message.extra)
+    mended = replace(message, calls=(ToolCall("call_1", "get_weather", "{}"),))
     assert responses.to_items(mended)[1]["arguments"] == "{}"
     assert responses.to_items(mended)[1]["id"] == "fc_1"
 
@@ -88,7 +90,7 @@ def test_arguments_that_the_runtime_mended_replace_those_in_the_item():
 def test_the_items_of_one_form_never_reach_the_other():  # covers: 4.1
     wire = chat.to_wire(responses.parse(RESPONSE).message)
     assert wire.keys() == {"role", "content", "tool_calls"}
-    assert responses.to_items(with_extra(assistant("hi"), reasoning_content="hm")) == [
+    assert responses.to_items(Message("assistant", "hi", extra={"reasoning_content": "hm"})) == [
         {"role": "assistant", "content": "hi"}
     ]
 
