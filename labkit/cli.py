@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 import typer
@@ -27,14 +28,17 @@ JUPYTER = [
     f"--LabApp.app_settings_dir={ROOT / 'labkit' / 'classroom' / 'jupyterlab'}",
     "--KernelManager.transport_encryption=auto",
 ]
+Profile = Literal["strict", "lenient"]
 PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 Numbers = Annotated[list[str] | None, typer.Argument(help="chapters, such as 03; all of them when left out")]
-Task = Annotated[str, typer.Argument(help="a task, such as 3.1")]
+Task = Annotated[
+    str, typer.Argument(help="a task, such as 3.1", callback=lambda task: re.sub(r"^0+(?=\d)", "", task))
+]
 
 
 @app.command(context_settings=PASS_ON)
 def lab(context: typer.Context):
-    """Open your copy of the workbook in JupyterLab. Takes JupyterLab's options, such as --no-browser."""
+    """Open your copies in JupyterLab. Takes its options, such as --no-browser."""
     from jupyterlab.labapp import main as jupyterlab
 
     hand_out()
@@ -44,7 +48,7 @@ def lab(context: typer.Context):
 
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context):
-    """Run all tests, doctests and notebooks; no connection leaves this machine. Takes pytest's options."""
+    """Run all tests and notebooks, offline. Takes pytest's options."""
     from labkit.classroom.workbook import quiet_environment
 
     with tempfile.TemporaryDirectory() as folder:
@@ -60,17 +64,12 @@ def test(context: typer.Context):
 @app.command()
 def serve(
     port: Annotated[int, typer.Option(help="0 takes any free one")] = 8765,
-    host: Annotated[
-        str, typer.Option(help="another address than this machine's own is your decision")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="0.0.0.0 opens it to others: your decision")] = "127.0.0.1",
     brain: Annotated[str, typer.Option(help="obedient, sim, local, or the path of a cassette")] = "obedient",
-    profile: Annotated[
-        Literal["strict", "lenient"],
-        typer.Option(help="strict or lenient: what to do with rules nobody confirmed"),
-    ] = "strict",
+    profile: Annotated[Profile, typer.Option(help="what to do with rules that nobody confirmed")] = "strict",
     vendor: Annotated[str, typer.Option(help="openai, deepseek, qwen or kimi")] = "openai",
 ):
-    """Serve the offline API on a port, for curl and any other client, until Ctrl-C."""
+    """Serve the offline API on a port. Any client can use it, until Ctrl-C."""
     from labkit.service import server
     from labkit.service.api import Service
     from labkit.service.brains import local, recorded, scripted, simulated
@@ -92,7 +91,7 @@ def serve(
 def build(
     numbers: Numbers = None, check: Annotated[bool, typer.Option(help="only say what is stale")] = False
 ):
-    """Build notebooks and solutions from solutions/NN_topic.py, or find the stale ones."""
+    """Build the notebooks of a chapter, or find the stale ones."""
     from labkit.classroom import workbook
 
     found = []
@@ -109,12 +108,12 @@ def build(
 
 @app.command()
 def check(number: Annotated[str, typer.Argument(help="a chapter, such as 03")]):
-    """Run your copy of a notebook and print what each check says; your file is not changed."""
+    """Run your copy of a notebook: what each check says. The file is not changed."""
     from labkit.classroom import workbook
 
     said = workbook.run_checks(hand_out(), number.zfill(2))
-    print("\n".join(map(str, said)) or "no check was reached: run the notebook and read its first error")
-    raise typer.Exit(0 if said and all(one.state == "passed" for one in said) else 1)
+    print("\n".join(map(str, said)))
+    raise typer.Exit(0 if all(one.state == "passed" for one in said) else 1)
 
 
 @app.command()
@@ -125,42 +124,42 @@ def hint(task: Task):
 
 @app.command()
 def answer(task: Task):
-    """Print the course's answer to a task: after yours has passed, or after three tries."""
+    """Print our answer to a task. It opens when yours has passed, or after three tries."""
     lesson.answer(task, hand_out())
 
 
 @app.command()
 def reset(task: Task):
-    """Put the blank back for one task in your copy; everything else stays."""
+    """Put the blank back for one task. Everything else stays as it is."""
     print(copies.reset(task, MINE))
 
 
 @app.command()
 def update():
-    """Bring new and corrected notebooks; one that you have changed stays, and the new one lies beside it."""
+    """Bring new and corrected notebooks. What you have changed stays, and the new one lies beside it."""
     print("\n".join(copies.update(hand_out())) or "your copies are up to date")
 
 
 @app.command()
 def watch():
-    """Run the checks of a notebook whenever you save it, and print what changed, until Ctrl-C."""
+    """Run the checks of a notebook whenever you save it. Prints what changed, until Ctrl-C."""
     from labkit.classroom import workbook
 
     workbook.watch(hand_out())
 
 
 @app.command()
-def progress():
+def progress(number: Annotated[str, typer.Argument(help="a chapter, such as 03")] = ""):
     """Print what has passed and what is still open."""
-    lesson.progress(folder=hand_out())
+    lesson.progress(number and number.zfill(2), hand_out())
 
 
 @app.command("graduate")
 def examine_agent(
     file: Annotated[Path | None, typer.Argument(help="your agent; your notebook 12 when left out")] = None,
-    full: Annotated[bool, typer.Option(help="all golden cases and all attacks: some minutes")] = False,
+    full: Annotated[bool, typer.Option(help="all golden cases and all attacks: about half a minute")] = False,
 ):
-    """Put your own agent to the golden set, the attacks and the fault schedules: the seven criteria."""
+    """Judge your own agent by the seven criteria. Golden set, attacks, fault schedules."""
     from labkit.classroom.graduate import graduate, read
 
     found = []
@@ -174,10 +173,12 @@ def examine_agent(
 
 @app.command()
 def doctor(
-    request: Annotated[Path | None, typer.Argument(help="a JSON file with the body of a request")] = None,
+    request: Annotated[
+        typer.FileText | None, typer.Argument(help="a JSON file with the body of a request", encoding="utf-8")
+    ] = None,
     tool: Annotated[str | None, typer.Option(help="the tool that you expected to be called")] = None,
 ):
-    """Say what is wrong with this machine; or, given a request, why the model ignored its tool."""
+    """Say what is wrong with this machine. Given a request: why the model ignored its tool."""
     from labkit.classroom.doctor import diagnose
     from labkit.classroom.machine import examine
 
@@ -185,7 +186,12 @@ def doctor(
         signs = list(examine(dict(os.environ)))
         print("\n".join(map(str, signs)))
         raise typer.Exit(1 if any(sign.remedy for sign in signs) else 0)
-    found = diagnose(read_json(request), tool)
+    try:
+        found = diagnose(json.load(request), tool)
+    except ValueError as error:
+        raise BadFile(
+            f"{request.name} is no JSON", hint=f"{error}: save the body of one request in it."
+        ) from None
     print("\n".join(f"{one.layer}: {one.evidence}. {one.remedy}" for one in found) or "no layer at fault")
     raise typer.Exit(1 if found else 0)
 
@@ -196,7 +202,7 @@ def hub(
     host: Annotated[str, typer.Option(help="0.0.0.0 opens it to the room: your decision")] = "127.0.0.1",
     port: Annotated[int, typer.Option()] = 8000,
 ):
-    """Run the workbook for a room on this machine, everybody with a password; docs/workshop has more."""
+    """Open a room on this machine, with passwords. docs/workshop has more."""
     from labkit.classroom import hub as room
 
     raise typer.Exit(room.serve(admin, host, port, ROOT / ".labkit" / "hub"))
@@ -204,13 +210,11 @@ def hub(
 
 @app.command("wire-check")
 def wire_check(
-    base_url: Annotated[
-        str | None, typer.Option(help="a compatible server; our own service when left out")
-    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="a server; our own service when left out")] = None,
     vendor: Annotated[str, typer.Option(help="whose rules to expect")] = "openai",
     yes: Annotated[bool, typer.Option(help="send to a server without asking first")] = False,
 ):
-    """Compare a server with the API, rule by rule; its key is taken from LABKIT_API_KEY."""
+    """Compare a server with the API, rule by rule. Its key is taken from LABKIT_API_KEY."""
     from labkit import wire_check as wire
 
     def announce(estimate: str) -> None:
@@ -240,16 +244,6 @@ def trace(context: typer.Context):
     traces(context.args, prog_name="labkit trace")
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file; raises `BadFile` when there is none."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile(
-            f"{path} is no JSON file ({error})", hint="Save the body of one request in it."
-        ) from None
-
-
 def hand_out() -> Path:
     """The learner's own folder, with the notebooks that it lacks."""
     return copies.hand_out(MINE)
@@ -261,7 +255,7 @@ def main() -> None:
         stream.reconfigure(errors="backslashreplace")
     try:
         app()
-    except LabError as error:
+    except (LabError, OSError) as error:
         print(f"labkit: {error}", file=sys.stderr)
         sys.exit(1)
 

@@ -9,8 +9,9 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from dis import get_instructions
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ State = Literal["passed", "open", "not yet"]
 TASK = re.compile(r"[a-z]+ (\d+)\.\d+")
 HINT = re.compile(r"<details>\s*<summary>.*?</summary>(.*?)</details>", re.DOTALL)
 STATE = Path(".labkit") / "progress.json"
+SHIPPED = ROOT / "notebooks"
 TRIES = 3
 MARKS = {"passed": "#", "not yet": "~", "open": "."}
 _memory: dict[str, dict[str, Any]] = {}
@@ -80,20 +82,17 @@ def judge(task: str, answers: tuple[Any, ...], error: Exception | None) -> Outco
     return Outcome(task, "not yet", f"{type(error).__name__}: {error}")
 
 
-def _code(text: str) -> tuple[bytes, tuple[Any, ...]]:
-    scope: dict[str, Any] = {}
-    exec(text, scope)
-    return _shape(scope["f"])
+def _blank(): ...
 
 
-def _shape(function: Any) -> tuple[bytes, tuple[Any, ...]]:
-    code = function.__code__
-    return code.co_code, code.co_consts[1:] if function.__doc__ else code.co_consts
+async def _later(): ...
 
 
-BLANK_CODE = frozenset(
-    _code(f"{kind} f():\n {doc}\n ...") for kind in ("def", "async def") for doc in ("", "'doc'")
-)
+def _steps(function: Any) -> list[tuple[str, Any]]:
+    return [(step.opname, step.argval) for step in get_instructions(function)]
+
+
+BLANKS = [_steps(_blank), _steps(_later)]
 
 
 def is_blank(answer: Any) -> bool:
@@ -109,22 +108,18 @@ def is_blank(answer: Any) -> bool:
         return any(is_blank(value) for value in answer)
     if isinstance(answer, type):
         return any(is_blank(value) for name, value in vars(answer).items() if not name.startswith("__"))
-    return answer is ... or (hasattr(answer, "__code__") and _shape(answer) in BLANK_CODE)
+    return answer is ... or (hasattr(answer, "__code__") and _steps(answer) in BLANKS)
 
 
-def record(outcome: Outcome, folder: Path | str = ".", *, again: bool = True) -> bool:
-    """Note what a check saw; true when that is news. What is no news counts as a try only `again`."""
-    row = _rows(folder).get(outcome.task, {})
-    news = (outcome.state, outcome.message) != (row.get("state", "open"), row.get("message", ""))
-    tries = count(folder, outcome.task, "tries") + (outcome.state != "open" and (news or again))
+def record(outcome: Outcome, folder: Path | str = ".") -> None:
+    """Note what a check saw; all but a blank counts as a try."""
+    tries = count(folder, outcome.task, "tries") + (outcome.state != "open")
     note(folder, outcome.task, state=outcome.state, message=outcome.message, tries=tries)
-    return news
 
 
 def hint(task: str, folder: Path | str = ".") -> None:
     """Print the next hint of a task, then the first again; raises `BadFile` for a task that is not there."""
-    hints = [text.strip() for text in HINT.findall(find(Path(folder), f"task {task}")[1])]
-    hints = hints or ["its hints are gone from your copy; read the task once more"]
+    hints = [text.strip() for text in HINT.findall(find(SHIPPED, f"task {task}")[1])]
     shown = count(folder, task, "hints")
     note(folder, task, hints=shown + 1)
     number = shown % len(hints)
@@ -184,10 +179,12 @@ def _done(tasks: dict[str, State]) -> str:
 
 
 def notebooks(folder: Path, number: str = "") -> list[Path]:
-    """The notebooks of the course in a folder, in order; the shipped ones when it holds none."""
+    """The notebooks of the course in a folder, in order, or the shipped ones; `BadFile` without any."""
     pattern = f"{number or '[0-9][0-9]'}_*.ipynb"
     own = sorted(path for path in folder.glob(pattern) if ".new" not in path.suffixes)
-    return own or sorted((ROOT / "notebooks").glob(pattern))
+    if not (found := own or sorted(SHIPPED.glob(pattern))):
+        raise BadFile(f"there is no notebook {number}", hint="labkit progress lists them.")
+    return found
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
@@ -204,23 +201,32 @@ def cells(path: Path) -> list[dict[str, Any]]:
 
 
 def _rows(folder: Path | str = ".") -> dict[str, dict[str, Any]]:
-    """What is known of each task: state, message, tries, hints; nothing when the file is gone or broken."""
+    """What is known of each task: state, message, tries, hints; a file that cannot be read is set aside."""
     if os.environ.get("LABKIT_PROGRESS") == "off":
         return _memory
+    path = Path(folder) / STATE
     try:
-        rows = json.loads((Path(folder) / STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        return {task: row for task, row in rows.items() if isinstance(row, dict)}
+    except OSError:
         return {}
-    rows = rows if isinstance(rows, dict) else {}
-    return {task: row for task, row in rows.items() if isinstance(row, dict)}
+    except (ValueError, AttributeError):
+        with suppress(OSError):
+            path.replace(path.with_suffix(".broken.json"))
+            print(f"{path} is no longer JSON: it is kept as progress.broken.json, and counting starts anew")
+        return {}
 
 
 def note(folder: Path | str, task: str, **news: Any) -> None:
     """Keep news about a task, or about the copies that were handed out, in the learner's file."""
     rows = _rows(folder)
     rows[task] = rows.get(task, {}) | news
-    if rows is not _memory:
+    if rows is _memory:
+        return
+    try:
         write_text(Path(folder) / STATE, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    except OSError as error:
+        print(f"(progress is not kept: {error})")
 
 
 def count(folder: Path | str, task: str, what: str) -> int:

@@ -7,11 +7,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from labkit.classroom.check import cells, find, given, note
-from labkit.files import ROOT, write_text
+from labkit.classroom.check import SHIPPED, cells, find, given, note
+from labkit.files import write_text
 from labkit.protocol.errors import BadFile
-
-SHIPPED = ROOT / "notebooks"
 
 
 def hand_out(folder: Path) -> Path:

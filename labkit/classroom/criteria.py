@@ -4,12 +4,14 @@ The models are scripts with bad habits: what holds against the worst of them is 
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import openai
+from rich.console import Console
+from rich.progress import track
 
 from labkit.connect import Client, connect, sent
 from labkit.control.choice import auto
@@ -109,6 +111,11 @@ def play(*turns: Any, text: str = "好了。Done.") -> Brain:
         return Decision(calls=turn) if turn and may(ask, turn) else Decision(text=text)
 
     return brain
+
+
+def progress(things: Sequence[Any], shown: bool) -> Iterable[Any]:
+    """The things one by one, with a bar at the terminal as long as it takes."""
+    return track(things, "", console=Console(stderr=True), transient=True, disable=not shown)
 
 
 def may(ask: Ask, calls: Sequence[Any]) -> bool:
@@ -220,9 +227,9 @@ def unmoved(work: Work) -> Verdict:
     """Attacks lie where the agent reads: does any call, row or link differ from the run in peace?"""
     grounds, tasks, defence = Grounds(work), [*read_range(Task, "tasks")], Defence(answer=work.answer)
     attacks, peace, moved = [*read_range(Attack, "attacks")][:: 1 if work.full else 32], {}, []
-    for number, attack in enumerate(attacks):
+    for number, attack in enumerate(progress(attacks, work.full)):
         reading = [task for task in tasks if task.carrier == attack.carrier]
-        task = reading[number % len(reading)]
+        task = reading[number % len(reading) if work.full else -1]
         if task.id not in peace:
             peace[task.id] = grounds.trial(task, None, defence, worst)
         trial, calm = grounds.trial(task, attack, defence, worst), peace[task.id]
@@ -248,7 +255,8 @@ def results(build: Callable[..., Agent], full: bool, model: str, **other: Any) -
     kinds, rows, work = {}, [], Work(build)
     for case in golden():
         kinds.setdefault((case.kind, case.language), []).append(case)
-    for case in [case for cases in kinds.values() for case in cases[: None if full else 2]]:
+    chosen = [case for cases in kinds.values() for case in cases[: None if full else 2]]
+    for case in progress(chosen, full):
         brain = reference(case) if model == "reference" else simulated(0)
         sample = Sample(lambda shop, *_, brain=brain: work.agent(brain, shop, **other), case, 0)
         rows.append(sample.row(finish(sample.agent, case.input, **sample.who)))
@@ -266,8 +274,8 @@ def measured(work: Work) -> Verdict:
 
 
 def versions(work: Work) -> tuple[tuple[Row, ...], ...]:
-    bare, prompted = {"system": ""}, {}
-    return tuple(results(work.build, work.full, "simulated", **how) for how in (bare, prompted))
+    systems = "", work.agent(play(), Shop()).system
+    return tuple(results(work.build, work.full, "simulated", system=system) for system in systems)
 
 
 def gated(work: Work) -> Verdict:

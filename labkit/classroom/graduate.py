@@ -5,19 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labkit.classroom import criteria
 from labkit.classroom.check import cells, is_blank
-from labkit.classroom.criteria import (
-    Work,
-    gated,
-    hard_control,
-    measured,
-    play,
-    replayed,
-    results,
-    sorted_errors,
-    strict_by_hand,
-    unmoved,
-)
+from labkit.classroom.criteria import Work, play, results
 from labkit.measure.runner import Row
 from labkit.protocol.errors import BadFile
 from labkit.shop.world import Shop
@@ -66,13 +56,13 @@ def _sources(path: Path) -> Iterator[tuple[str, str]]:
 
 OWNER = {"tool_error": 4, "side_effect": 4, "injection": 5}  # whose the golden cases of a kind are, else 6
 CRITERIA = (
-    ("1 tool_choice is hard, a prompt is soft", hard_control, "03"),
-    ("2 a strict schema written by hand", strict_by_hand, "05"),
-    ("3 parallel calls are replayed", replayed, "01"),
-    ("4 errors are sorted into five classes", sorted_errors, "06"),
-    ("5 an injected result moves nothing", unmoved, "08"),
-    ("6 a golden set measures the prompt", measured, "10"),
-    ("7 retries, tokens, P95, cache in the gate", gated, "11"),
+    ("1 tool_choice is hard, a prompt is soft", criteria.hard_control, "03"),
+    ("2 a strict schema written by hand", criteria.strict_by_hand, "05"),
+    ("3 parallel calls are replayed", criteria.replayed, "01"),
+    ("4 errors are sorted into five classes", criteria.sorted_errors, "06"),
+    ("5 an injected result moves nothing", criteria.unmoved, "08"),
+    ("6 a golden set measures the prompt", criteria.measured, "10"),
+    ("7 retries, tokens, P95, cache in the gate", criteria.gated, "11"),
 )
 
 

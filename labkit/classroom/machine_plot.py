@@ -30,7 +30,7 @@ def draw(transitions: Mapping[tuple[str, str], str], path: Sequence[Step] = ()) 
     """
     figure, axes = canvas(10.5, 5.2)
     figure.set_layout_engine("none")
-    axes.set(xlim=(-1.5, 8.6), ylim=(-1.25, 2.3), position=(0, 0, 1, 1))
+    axes.set(xlim=(-1.35, 8.2), ylim=(-1.25, 2.3), position=(0, 0, 1, 1))
     axes.axis("off")
     visited = {name for step in path for name in step}
     boxes = {name: _box(axes, name, *at, name in visited) for name, at in PLACES.items()}
@@ -38,14 +38,8 @@ def draw(transitions: Mapping[tuple[str, str], str], path: Sequence[Step] = ()) 
     for (start, end), events in arrows(transitions).items():
         numbers = [str(number) for number, step in enumerate(path, 1) if step == (start, end)]
         colour = QUIET if not numbers else BAD if end == "Stopped" else GOOD
-        look = {
-            "arrowstyle": "-|>",
-            "color": colour,
-            "lw": 2.2 if numbers else 0.9,
-            "shrinkA": 1,
-            "shrinkB": 1,
-        }
-        look |= {"patchA": boxes.get(start), "patchB": boxes.get(end)}
+        look = {"arrowstyle": "-|>", "color": colour, "lw": 2.2 if numbers else 0.9}
+        look |= {"shrinkA": 1, "shrinkB": 1, "patchA": boxes.get(start), "patchB": boxes.get(end)}
         label = ", ".join(numbers) + ": " * bool(numbers) + "\n".join(events)
         _arrow(axes, start, end, look, label)
     return figure

@@ -141,7 +141,10 @@ def execute(built: NotebookNode, folder: Path, environment: dict[str, str], **op
         extra_arguments=["--IPKernelApp.log_level=40"],
         **options,
     )
-    client.execute(env=environment)
+    try:
+        client.execute(env=environment)
+    except AssertionError:  # Ctrl-C: nbclient shuts its kernel down, and then misses it
+        raise KeyboardInterrupt from None
     built.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     for output in (output for cell in built.cells for output in cell.get("outputs", ())):
         output.get("data", {}).pop(WIDGET, None)
@@ -199,37 +202,53 @@ def run_checks(folder: Path, number: str, **settings: str) -> list[Outcome]:
 
     Raises `BadFile` when there is no such notebook, when it is damaged, and when it does not come to an end.
     """
-    paths = notebooks(folder, number)
-    if not paths:
-        raise BadFile(f"there is no notebook {number}", hint="labkit progress lists them.")
+    path = notebooks(folder, number)[0]
     environment = {**os.environ, "PYTHONUTF8": "1", **settings}
     try:
-        book = nbformat.read(paths[0], as_version=4)
+        book = nbformat.read(path, as_version=4)
         ran = execute(book, folder, environment, allow_errors=True)
     except (ValueError, AttributeError, nbformat.ValidationError) as error:
         raise BadFile(
-            f"{paths[0].name} is not a notebook ({type(error).__name__})",
+            f"{path.name} is not a notebook ({type(error).__name__})",
             hint="Move it away and run labkit update: that brings a fresh copy.",
         ) from None
     except (CellTimeoutError, DeadKernelError) as error:
-        raise BadFile(f"{paths[0].name} does not run to its end: {str(error).splitlines()[0]}") from None
-    said = "".join(output.get("text", "") for cell in ran.cells for output in cell.get("outputs", ()))
-    return [Outcome(*found) for found in SAID.findall(said)]
+        raise BadFile(f"{path.name} does not run to its end: {str(error).splitlines()[0]}") from None
+    heard: dict[str, list[NotebookNode]] = {}
+    for cell in ran.cells:
+        role, _, task = cell.metadata.get("labkit", "").partition(" ")
+        if role in ("exercise", "check"):
+            heard.setdefault(task, []).extend(cell.get("outputs", ()))
+    return [_outcome(task, outputs) for task, outputs in heard.items()]
+
+
+def _outcome(task: str, outputs: list[NotebookNode]) -> Outcome:
+    """What a check said; where it was not reached, the first error in its way."""
+    if said := SAID.search("".join(output.get("text", "") for output in outputs)):
+        return Outcome(*said.groups(""))
+    errors = [f"{output.ename}: {output.evalue}" for output in outputs if output.output_type == "error"]
+    return Outcome(task, "not yet", errors[0] if errors else "its check was not reached")
 
 
 def watch(folder: Path, tell: Callable[[str], Any] = print, stop: Event | None = None) -> None:
     """Run the checks of every notebook that is saved in `folder`, and tell what changed, until Ctrl-C."""
     tell(f"watching {folder.name}: save a notebook and its checks run; Ctrl-C ends")
+    known: dict[str, Outcome] = {}
     with suppress(KeyboardInterrupt):
         for changes in watchfiles.watch(folder, stop_event=stop, recursive=False):
             saved = {Path(path) for change, path in changes if change != watchfiles.Change.deleted}
             for path in sorted(saved & set(notebooks(folder))):
-                tell("\n".join(_news(folder, path)) or f"{path.stem}: nothing new")
+                tell(f"{path.stem} was saved: its checks run")
+                tell("\n".join(_news(folder, path, known)) or "nothing new")
 
 
-def _news(folder: Path, path: Path) -> list[str]:
+def _news(folder: Path, path: Path, known: dict[str, Outcome]) -> list[str]:
     try:
         said = run_checks(folder, path.name[:2], LABKIT_PROGRESS="off")
     except BadFile as error:
         return [str(error)]
-    return [str(outcome) for outcome in said if record(outcome, folder, again=False)]
+    news = [outcome for outcome in said if known.get(outcome.task) != outcome]
+    for outcome in news:
+        record(outcome, folder)
+        known[outcome.task] = outcome
+    return [str(outcome) for outcome in news]

@@ -115,10 +115,10 @@ def parts(body: dict[str, Any], examples: int = 0) -> dict[str, int]:
 
 
 def schemas(tools: Sequence[dict[str, Any]], model: str) -> dict[str, int]:
-    """Tokens that each tool adds to every single request, by what leaving it out would save."""
-    of, all_tools = family(model), count_tools(tools, family(model))
-    rest = {tool["function"]["name"]: [other for other in tools if other is not tool] for tool in tools}
-    return {name: all_tools - count_tools(others, of) for name, others in rest.items()}
+    """Tokens that each tool adds to every single request that has a tool already."""
+    of = family(model)
+    alone = count_tools(tools[:1], of)
+    return {tool["function"]["name"]: count_tools([tools[0], tool], of) - alone for tool in tools}
 
 
 @dataclass(frozen=True, slots=True)

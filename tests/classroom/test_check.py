@@ -18,7 +18,8 @@ HINTS = "".join(f"<details><summary>Hint {n}</summary>\n\n第 {n} 步\n\n</detai
 
 @pytest.fixture(autouse=True)
 def desk(monkeypatch, tmp_path):
-    """A learner's folder with one notebook of two exercises."""
+    """A learner's folder with one notebook of two exercises, just as it was shipped."""
+    monkeypatch.setattr("labkit.classroom.check.SHIPPED", tmp_path)
     monkeypatch.delenv("LABKIT_PROGRESS", raising=False)
     monkeypatch.delenv("LABKIT_CHECK", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -131,6 +132,15 @@ def test_a_broken_file_is_started_anew(rubbish, desk, capsys):
         pass
     progress("03")
     assert "1 of 2" in capsys.readouterr().out
+    assert (desk / ".labkit" / "progress.broken.json").read_text(encoding="utf-8") == rubbish
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_stops_nothing(desk, capsys):
+    (desk / ".labkit").write_text("a file where the folder should be", encoding="utf-8")
+    with check("3.1", identity):
+        pass
+    said = capsys.readouterr().out
+    assert said.startswith("3.1 passed\n(progress is not kept: ")
 
 
 def test_off_leaves_no_trace_on_disk(desk, monkeypatch):

@@ -192,11 +192,26 @@ def test_progress_shows_what_passed_what_was_tried_and_what_is_open(desk, capsys
     assert last.isascii() and "~ 0 of 1" in last
 
 
+@pytest.mark.parametrize(
+    ("exercise", "said"),
+    [
+        ("answer = )", "3.1 not yet: SyntaxError: unmatched ')'"),
+        ("answr = 1", "3.1 not yet: NameError: name 'answer' is not defined"),
+        ("1 / 0", "3.1 not yet: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_check_that_is_not_reached_says_what_stood_in_its_way(exercise, said, desk):
+    lesson(desk, exercise=exercise)
+    assert [str(one).split(" (")[0] for one in run_checks(desk, "03")] == [said]
+
+
 def test_a_saved_notebook_is_checked_and_what_changed_is_told(desk):
     saves, said, stop = iter(["answer = 2", "answer = 1", "answer =  1"]), [], threading.Event()
 
     def tell(line):
-        """Each line that the watch prints brings the next save, a moment later; the last one ends it."""
+        """Each answer of the watch brings the next save, a moment later; the last one ends it."""
+        if line.endswith("its checks run") and said:
+            return
         said.append(line)
         exercise = next(saves, None)
         after = stop.set if exercise is None else lambda: lesson(desk, exercise=exercise)
@@ -206,7 +221,7 @@ def test_a_saved_notebook_is_checked_and_what_changed_is_told(desk):
     late.start()
     watch(desk, tell, stop)
     late.cancel()
-    assert said[1:] == ["3.1 not yet: 不对", "3.1 passed", "03_x: nothing new"]
+    assert said[1:] == ["3.1 not yet: 不对", "3.1 passed", "nothing new"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an interrupt is sent to a process group there")
