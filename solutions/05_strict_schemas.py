@@ -636,4 +636,4 @@ elif which not in ("sim", "script", "replay"):
 # - Which part of a business rule could move into the schema, and which never?
 # - Strict is on and every object is valid: which of your numbers should not have moved?
 #
-# Next: [6. Let errors decide the next step](06_error_state_machine.ipynb)
+# Next: [6. Turn errors into states](06_error_state_machine.ipynb)
