@@ -1,9 +1,8 @@
 """What is tested: cases as validated JSON lines, and what each expects of a run (S1 §5.1)."""
 
-import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,27 +18,7 @@ Kind = Literal[
 Action = Literal["call", "clarify", "refuse", "deny", "answer"]
 
 
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ExpectedCall(Strict):
-    """A call and, for each argument, the values that are accepted; `optional` ones may be left out."""
-
-    name: str
-    arguments: dict[str, list[Any]] = {}
-    optional: frozenset[str] = frozenset()
-
-    def wanted(self) -> Wanted:
-        return Wanted(self.name, self.arguments, self.optional)
-
-    def reference(self) -> str:
-        """The first accepted value of each argument that must be there, as JSON text."""
-        chosen = {k: values[0] for k, values in self.arguments.items() if k not in self.optional}
-        return json.dumps(chosen, ensure_ascii=False)
-
-
-class Case(Strict):
+class Case(BaseModel):
     """One golden case: a sentence, who says it, what the world does, and what must come of it.
 
     `changes` counts the rows of the shop that must differ afterwards, by table; `grounded` are texts that the
@@ -49,12 +28,13 @@ class Case(Strict):
     'xinghe'
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
     id: str = Field(min_length=1)
     kind: Kind
     language: Literal["zh", "en"]
     input: str = Field(min_length=1)
     action: Action
-    calls: tuple[ExpectedCall, ...] = ()
+    calls: tuple[Wanted, ...] = ()
     ordered: bool = False
     user: str = "C-01"
     tenant: str = "xinghe"

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +24,6 @@ from labkit.protocol.tokens import count_message, count_request, count_tools
 
 MILLION = Decimal(1_000_000)
 LONG_CONTEXT = 272_000
-PEAK_HOURS_UTC = (range(1, 4), range(6, 10))
 SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$|-\d{4}$")
 
 
@@ -39,7 +38,6 @@ class Price:
     date: date
     cached: Decimal | None = None
     cache_write: Decimal | None = None
-    peak_factor: Decimal = Decimal(1)
 
 
 @lru_cache(maxsize=4)
@@ -69,8 +67,8 @@ def price_of(model: str, prices: dict[str, Price] | None = None) -> Price | None
     return prices.get(model) or prices.get(SNAPSHOT.sub("", model))
 
 
-def money(usage: Usage, price: Price | None, at: datetime | None = None) -> Decimal | None:
-    """USD for this usage, or None when unpriced; peak hours and long input are billed by the vendor's rule.
+def money(usage: Usage, price: Price | None) -> Decimal | None:
+    """USD for this usage, or None when unpriced; long input is billed by the vendor's rule.
 
     >>> rate = Price("m", Decimal("0.5"), Decimal(3), "an example", date.min, cached=Decimal("0.05"))
     >>> money(Usage(input=20212, output=931, cached=16298), rate)
@@ -87,8 +85,7 @@ def money(usage: Usage, price: Price | None, at: datetime | None = None) -> Deci
     out = usage.output * price.output
     if usage.input > LONG_CONTEXT and price.model.startswith("gpt-"):
         into, out = into * 2, out * Decimal("1.5")
-    factor = price.peak_factor if at and _is_peak(at) else Decimal(1)
-    return (into + out) * factor / MILLION
+    return (into + out) / MILLION
 
 
 def parts(body: dict[str, Any], examples: int = 0) -> dict[str, int]:
@@ -102,14 +99,8 @@ def parts(body: dict[str, Any], examples: int = 0) -> dict[str, int]:
     found = dict.fromkeys(("schemas", "rules", "few_shot", "dynamic", "results", "frame"), 0)
     found["schemas"] = count_tools(body.get("tools") or (), of)
     for number, message in enumerate(messages):
-        shown = "few_shot" if number < rules + examples else "dynamic"
-        part = (
-            "rules"
-            if number < rules
-            else "results"
-            if message["role"] == "tool" and shown == "dynamic"
-            else shown
-        )
+        later = "results" if message["role"] == "tool" else "dynamic"
+        part = "rules" if number < rules else "few_shot" if number < rules + examples else later
         found[part] += count_message(message, of)
     return found | {"frame": count_request(body, of).total - sum(found.values())}
 
@@ -159,8 +150,3 @@ def forecast(
         inputs.append(inputs[-1] + reply + result)
     usage = Usage(sum(inputs), sum(replies), cached=int(sum(inputs) * cached_share))
     return Forecast(len(replies), usage, money(usage, price_of(body["model"])))
-
-
-def _is_peak(at: datetime) -> bool:
-    at = at.astimezone(UTC)
-    return at.weekday() < 5 and any(at.hour in hours for hours in PEAK_HOURS_UTC)

@@ -3,12 +3,13 @@
 The grader's ground: values, then calls, then lists of calls (one to one, by maximum matching).
 """
 
+import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-Accepted = Mapping[str, Sequence[Any]]
+Accepted = dict[str, list[Any]]
 ANY = "*"
 
 
@@ -16,9 +17,15 @@ ANY = "*"
 class Wanted:
     """One expected call: accepted values of each argument, `ANY` for any text; `optional` ones may lack."""
 
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     name: str
-    arguments: Accepted
+    arguments: Accepted = field(default_factory=dict)
     optional: frozenset[str] = frozenset()
+
+    def reference(self) -> str:
+        """The first accepted value of each argument that must be there, as JSON text."""
+        chosen = {k: values[0] for k, values in self.arguments.items() if k not in self.optional}
+        return json.dumps(chosen, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +64,21 @@ def same(value: Any, wanted: Any, text: Callable[[str], str] = tidy) -> bool:
     >>> same([12, 15], [12.0, 15.0]), same(True, 1), same("12", 12)
     (True, False, False)
     """
-    if isinstance(value, bool) or isinstance(wanted, bool):
-        return value is wanted
-    if isinstance(value, str) and isinstance(wanted, str):
-        return text(value) == text(wanted)
-    if isinstance(value, int | float) and isinstance(wanted, int | float):
-        return value == wanted
-    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
-        return value.keys() == wanted.keys() and all(same(value[k], wanted[k], text) for k in value)
-    if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
-        return len(value) == len(wanted) and all(same(v, w, text) for v, w in zip(value, wanted, strict=True))
-    return value is None and wanted is None
+    return _form(value, text) == _form(wanted, text)
+
+
+def _form(value: Any, text: Callable[[str], str]) -> Any:
+    """The value in a form in which Python's own equality is that of JSON's types."""
+    match value:
+        case bool():
+            return (value, bool)
+        case str():
+            return text(value)
+        case Mapping():
+            return {name: _form(inner, text) for name, inner in value.items()}
+        case list() | tuple():
+            return [_form(inner, text) for inner in value]
+    return value
 
 
 def fits(made: Made, wanted: Wanted, text: Callable[[str], str] = tidy) -> bool:

@@ -54,7 +54,7 @@ def grade(case: Case, state: State, changes: Iterable[Change]) -> Grade:
     invalid = [item for item in seen if item.error and item.error.who == "model"]
     refused = [item for item in seen if item.error and item.error.kind == "business_rule"]
     good = [one for one, item in zip(made, seen, strict=True) if item not in invalid]
-    match = match_calls(good, [call.wanted() for call in case.calls], ordered=case.ordered)
+    match = match_calls(good, case.calls, ordered=case.ordered)
     touched = Counter(change.table for change in changes if change.table != "operations")
     action = action_of(state, bool(denied))
     rows_right = touched == Counter(case.changes)

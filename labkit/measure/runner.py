@@ -27,16 +27,14 @@ from labkit.measure.trace import plain, record, watch
 from labkit.protocol.families import family
 from labkit.protocol.tools import Toolbox
 from labkit.runtime import Agent, State, arun, run
-from labkit.shop.payments import Fault, lost_after, lost_before, throttled
+from labkit.shop.payments import lost_after, lost_before, throttled
 from labkit.shop.tools import desk_policy, shop_tools
 from labkit.shop.world import Shop, diff, snapshot
 
 Row = dict[str, Any]
 Unit = Callable[[Case, int], Row | Awaitable[Row]]
 Build = Callable[[Shop, Case, int], Agent]
-FAULTS: dict[str, Callable[[int], Fault]] = {
-    "lost_before": lost_before, "lost_after": lost_after, "throttled": throttled
-}  # fmt: skip
+FAULTS = {fault.__name__: fault for fault in (lost_before, lost_after, throttled)}
 _GRADE = TypeAdapter(Grade)
 RETRY = Retry(frozenset({"read", "keyed_write"}))
 
@@ -63,7 +61,8 @@ class Desk:
         sampling = family(model) and family(model).sampling
         options = {"temperature": self.temperature, "seed": repeat} if sampling else {}
         tools = self.tools(shop)
-        waits = {"sleep": _at_once, "asleep": _soon, "clock": self.clock}
+        # the shop of an eval is not really busy: nothing is gained by waiting for it
+        waits = {"sleep": lambda _: None, "asleep": lambda _: asyncio.sleep(0), "clock": self.clock}
         executor = Executor(tools, ask=shop.payments.query, retry=RETRY, **waits)
         door = quick if self.asynchronous or not offline else straight
         chosen = {"system": self.rules, "options": options, "clock": self.clock, "door": door}
@@ -73,14 +72,6 @@ class Desk:
 @lru_cache(maxsize=8)
 def _online(which: str, asynchronous: bool) -> Client:
     return connect(which, asynchronous=asynchronous)
-
-
-def _at_once(seconds: float) -> None:
-    """The shop of an eval is not really busy: nothing is gained by waiting for it."""
-
-
-async def _soon(seconds: float) -> None:
-    await asyncio.sleep(0)
 
 
 class Sample:

@@ -6,9 +6,8 @@ Records go to JSON lines, append-only, and from there into SQLite, where a thous
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +121,9 @@ def record(
     """The record of a run that went through these arrows."""
     arrows = tuple(arrows)
     steps = tuple(_step(*arrow) for arrow in arrows)
-    calls = tuple(_call(seen, content) for seen in state.observations)
-    usage, say = state.usage, _redacted if content else _silent
+    usage, paid = state.usage, money(state.usage, price_of(agent.model))
+    say = _redacted if content else lambda text: ""
+    calls = tuple(_call(seen, say) for seen in state.observations)
     corrections = sum(after.run.corrections > before.run.corrections for before, after, _ in arrows)
     choice = choice_now(agent, arrows[0][0].run if arrows else state.run)
     offered = agent.offers.get(choice, Parameters())
@@ -143,7 +143,7 @@ def record(
         input_tokens=usage.input,
         output_tokens=usage.output,
         cached_tokens=usage.cached,
-        usd=_text(money(usage, price_of(agent.model))),
+        usd=None if paid is None else str(paid),
         seconds=sum(step.seconds for step in steps),
         outcome=state.reason,
         final_answer=say(state.answer),
@@ -172,19 +172,17 @@ def from_json(row: dict[str, Any]) -> RunRecord:
 def database(records: Iterable[RunRecord], path: Path | str = ":memory:") -> sqlite3.Connection:
     """The records as two tables, `runs` and `calls`; running it again on one file replaces, never doubles."""
     db = sqlite3.connect(path)
-    run_columns = [f.name for f in fields(RunRecord) if f.name not in ("calls", "steps", "tools_provided")]
-    call_columns = [f.name for f in fields(CallRecord)]
-    db.execute(f"CREATE TABLE IF NOT EXISTS runs ({', '.join(run_columns)}, PRIMARY KEY (correlation_id))")
+    runs = [f.name for f in fields(RunRecord) if f.name not in ("calls", "steps", "tools_provided")]
+    calls = ["correlation_id", "position", *(f.name for f in fields(CallRecord))]
+    db.execute(f"CREATE TABLE IF NOT EXISTS runs ({', '.join(runs)}, PRIMARY KEY (correlation_id))")
     key = "PRIMARY KEY (correlation_id, position)"
-    db.execute(
-        f"CREATE TABLE IF NOT EXISTS calls (correlation_id, position, {', '.join(call_columns)}, {key})"
-    )
-    for one in records:
-        db.execute(_insert("runs", len(run_columns)), [getattr(one, name) for name in run_columns])
-        db.execute("DELETE FROM calls WHERE correlation_id = ?", [one.correlation_id])
-        for position, call in enumerate(one.calls):
-            values = [getattr(call, name) for name in call_columns]
-            db.execute(_insert("calls", len(values) + 2), [one.correlation_id, position, *values])
+    db.execute(f"CREATE TABLE IF NOT EXISTS calls ({', '.join(calls)}, {key})")
+    for row in map(plain, records):
+        about = {"correlation_id": row["correlation_id"]}
+        db.execute("DELETE FROM calls WHERE correlation_id = :correlation_id", about)
+        db.execute(_insert("runs", runs), row)
+        made = [call | about | {"position": position} for position, call in enumerate(row["calls"])]
+        db.executemany(_insert("calls", calls), made)
     db.commit()
     return db
 
@@ -208,8 +206,8 @@ def worst(db: sqlite3.Connection, column: str, most: int = 5) -> list[tuple[str,
     ).fetchall()
 
 
-def _insert(table: str, width: int) -> str:
-    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})"
+def _insert(table: str, columns: Iterable[str]) -> str:
+    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join(f':{column}' for column in columns)})"
 
 
 def _step(before: State, after: State, seconds: float) -> StepRecord:
@@ -219,8 +217,7 @@ def _step(before: State, after: State, seconds: float) -> StepRecord:
     return StepRecord(before.name, after.name, seconds, *spent, calls)
 
 
-def _call(seen: Observation, content: bool) -> CallRecord:
-    say = _redacted if content else _silent
+def _call(seen: Observation, say: Callable[[Any], str]) -> CallRecord:
     return CallRecord(
         tool_name=seen.tool_name,
         arguments=say(seen.call.arguments),
@@ -235,14 +232,6 @@ def _call(seen: Observation, content: bool) -> CallRecord:
 
 def _redacted(text: Any) -> str:
     return redact(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False))
-
-
-def _silent(text: Any) -> str:
-    return ""
-
-
-def _text(amount: Decimal | None) -> str | None:
-    return None if amount is None else str(amount)
 
 
 def _last_user(chain: tuple[Message, ...]) -> str:

@@ -1,6 +1,6 @@
 """Money is billed once, by a dated price; what has no price is unpriced, not free."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -30,13 +30,6 @@ def test_cache_writes_are_part_of_the_input_and_cost_their_own_rate():
 def test_an_unknown_model_is_unpriced_never_free():
     assert price_of("somebody-elses-model") is None
     assert money(Usage(1000, 1000), None) is None
-
-
-def test_peak_hours_double_where_the_vendor_says_so():
-    usage, peak = Usage(1000, 100), datetime(2026, 11, 30, 7, tzinfo=UTC)
-    price = price_of("deepseek-flash")
-    assert money(usage, price, peak) == 2 * money(usage, price, peak.replace(hour=12))
-    assert money(usage, price, peak.replace(day=29)) == money(usage, price)
 
 
 def test_long_input_is_billed_whole_at_the_long_rate():
