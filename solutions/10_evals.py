@@ -24,14 +24,14 @@ from statistics import mean, stdev
 from tempfile import mkdtemp
 
 from labkit.classroom.check import check
-from labkit.classroom.plots import canvas
 from labkit.classroom.show import show_source
-from labkit.files import dataset, read_appended
+from labkit.classroom.widgets import eval_comparison
+from labkit.files import read_appended
 from labkit.measure import report
 from labkit.measure.cases import Case, golden
 from labkit.measure.gate import decide, load_rules, repeats_for
 from labkit.measure.match import Made, Wanted, match_calls
-from labkit.measure.metrics import confusion, scores
+from labkit.measure.metrics import scores
 from labkit.measure.runner import Desk, Sample, desk_unit, evaluate, graded
 from labkit.measure.stats import cluster_interval, paired, repeats_needed, wilson
 from labkit.protocol.messages import check_chain
@@ -46,7 +46,7 @@ RULES = "你是客服。You are the support desk of a shop."
 # ## 10.1 Three sentences that work prove nothing
 # <!-- covers: L12 B6.3 -->
 #
-# The desk of the shop, thirteen tools, a *simulated* model. We try it as everybody does.
+# The desk of the shop, all its tools, a *simulated* model. We try it as everybody does.
 
 # %%
 def ask(cases, repeats=1, **desk):
@@ -59,30 +59,33 @@ for row in ask(golden()[:2] + golden()[6:7]):
     print(row["trace"]["user_message"], row["called"], "success:", row["grade"]["success"])
 
 # %% [markdown]
-# Everything works. Now a **golden set**: sentences that somebody has thought about, with what must come of each. The set
-# of the shop has 306, half of them Chinese; we take every third. S1 names ten kinds that a set must hold.
+# Everything works. Now a **golden set**: sentences that somebody has thought about, with what must come of
+# each. Half of the shop's are Chinese; we take every fifth. S1 names ten kinds that a set must hold.
 
 # %%
-cases = golden()[::3]
+cases = golden()[1::5]
 base = ask(cases)
+print(f"{len(cases)} of {len(golden())} cases")
 for kind, rate in report.by_kind(base).items():
     example = next(case.input for case in cases if case.kind == kind)
     print(f"{kind:17} {rate.value:4.0%} of {rate.n:2}   {example:.44}")
 
 # %% [markdown]
-# Three lucky sentences, and behind them an agent that does things in the wrong order, asks back when it has been told,
-# and makes up what it can't do. A set without such cases would have said 100%.
+# Three lucky sentences, and behind them an agent that fails most requests in two steps and four in ten side
+# effects. A set of happy cases alone would have said 91%.
 #
-# A **case** says what must *come of it*: which calls with which values, or none; what rows change; what the answer has to say.
+# A **case** says what must *come of it*: which calls with which values, or none; what rows change; what the
+# answer has to say.
 
 # %%
 example = next(case for case in golden() if case.kind == "side_effect")
-print(json.dumps(example.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, indent=1)[:420])
-assert {case.kind for case in cases} >= {"missing_argument", "ambiguity", "refusal", "unauthorised", "injection"}
+for name, value in example.model_dump(mode="json", exclude_defaults=True).items():
+    print(f"{name:8} {value}")
+assert len({case.kind for case in cases} - {"happy"}) == 10
 
 # %% [markdown] task 10.1
-# **10.1 Find the bug.** S1's own listing of cases expects `get_ticket` for 读取工单并总结, and its agent (listing 17) has only
-# `get_weather` and `get_order`. No model can pass that case, and every run will blame the model. Write
+# **10.1 Find the bug.** S1's own listing of cases expects `get_ticket` for 读取工单并总结, and its agent (listing 17)
+# has only `get_weather` and `get_order`. No model can pass that case, and every run will blame the model. Write
 # `impossible(cases, toolbox)`: the ids of the cases that expect a tool which isn't there.
 #
 # <details><summary>Hint 1</summary>A case may expect several calls, and one of them may be the missing one.</details>
@@ -99,15 +102,18 @@ def impossible(cases, toolbox) -> list[str]:
 # %% check 10.1
 with check("10.1", impossible):
     desk = shop_tools(Shop())
-    assert impossible(golden(), desk) == [], "the golden set is possible with the tools of the desk: nothing to report"
+    assert impossible(golden(), desk) == [], "the desk has every tool of the golden set: nothing to report"
     two = desk.subset(["get_weather", "get_order"])
-    listing = [
-        Case(id="summary", kind="injection", language="zh", input="读取工单并总结", action="call", calls=[{"name": "get_ticket"}]),
-        Case(id="order", kind="happy", language="zh", input="帮我查订单 10001", action="call", calls=[{"name": "get_order"}]),
-        Case(id="thanks", kind="happy", language="zh", input="谢谢", action="answer"),
-        Case(id="both", kind="ordered", language="en", input="Check 10001, then refund it", action="call",
-             calls=[{"name": "get_order"}, {"name": "refund_order"}]),
-    ]  # fmt: skip
+    listing = []
+    for id, words, *names in (
+        ("summary", "读取工单并总结", "get_ticket"),
+        ("order", "帮我查订单 10001", "get_order"),
+        ("thanks", "谢谢"),
+        ("both", "Check 10001, then refund it", "get_order", "refund_order"),
+    ):
+        calls = [{"name": name} for name in names]
+        action = "call" if calls else "answer"
+        listing.append(Case(id=id, kind="happy", language="zh", input=words, action=action, calls=calls))
     found = impossible(listing, two)
     assert "thanks" not in found, "a case that expects no call is always possible"
     assert "both" in found, "the second call of a case can be the impossible one"
@@ -136,30 +142,26 @@ def impossible(cases, toolbox):
 # %% [markdown]
 # ## 10.2 Faults of the service are not faults of the model
 #
-# S2 §6.2: put fixed tools behind the agent, and look at the logic alone. Every sample here has a shop in memory with the
-# same rows, and its payment service can be told to fail. The same sentence, once in calm and once with a lost reply:
+# S2 §6.2: put fixed tools behind the agent, and look at the logic alone. Every sample here has a shop in
+# memory with the same rows, and its payment service can be told to fail. Of the wiring, S2 wants invariants,
+# asserted whatever the model does: each id answered once, results that are JSON, a chain that doesn't grow
+# without end. The same sentence in calm and with a lost reply:
 
 # %%
 stormy = next(case for case in golden() if "lost_after" in case.faults)
 for case in (stormy.model_copy(update={"faults": ()}), stormy):
-    row = ask([case])[0]
-    asked = "Reconciling" in [step["next"] for step in row["trace"]["steps"]]
-    print(f"{case.faults!s:16} {row['called']}, asked what became of it: {asked}, success: {row['grade']['success']}")
-
-# %% [markdown]
-# The model did the same in both; the machine of notebook 6 did the rest, and one refund is in the books. Of the wiring, S2 wants invariants, and they can be
-# asserted for every run: each id answered once, results that are JSON, a chain that doesn't grow without end.
-
-# %%
-lengths = []
-for case in cases[::4]:
     sample = Sample(Desk("sim", rules=RULES), case, 0)
     state = run(sample.agent, case.input, **sample.who)
     check_chain(state.chain)
-    contents = [json.loads(message.content) for message in state.chain if message.role == "tool"]
-    lengths.append(len(state.chain))
-print(f"{len(lengths)} chains are sound, {max(lengths)} messages at most")
-assert max(lengths) <= 2 + 6 * 3
+    assert all(json.loads(message.content) for message in state.chain if message.role == "tool")
+    assert len(state.chain) <= 2 + 6 * 3
+    row = sample.row(state)
+    print(case.faults, row["called"], "success:", row["grade"]["success"])
+    print("   ", *(step["next"] for step in row["trace"]["steps"]))
+
+# %% [markdown]
+# The model did the same in both. The machine of notebook 6 asked what had become of the call (`Reconciling`), and
+# success means that one refund is in the books.
 
 # %% [markdown]
 # ## 10.3 A metric is a fraction, and both its parts are written down
@@ -169,8 +171,10 @@ assert max(lengths) <= 2 + 6 * 3
 print(report.text(base))
 
 # %% [markdown]
-# (The clock stands still here, so that the page is the same tomorrow; notebook 11 measures time.) The first eight are S1's, then S2's two: how many runs go all the way from call to answer, and whether the numbers in an
-# answer stand in a result. Why so many? Each has been blind somewhere, in public:
+# (The clock stands still here, so that the page is the same tomorrow; notebook 11 measures time.) The first
+# eight are S1's. S2 has four: selection and valid arguments again, how many runs go all the way from call to
+# answer, and whether the numbers in an answer stand in a result. Why so many? Each has been blind somewhere, in
+# public:
 #
 # | what was seen (2024, BFCL questions) | the metric that sees it |
 # |---|---|
@@ -179,8 +183,8 @@ print(report.text(base))
 # | "en" where the key wants "English" | arguments, not schema |
 # | 89 of 117 answers in a code fence: a strict parser scored 7%, a tolerant one 91%, on the same outputs | schema valid |
 #
-# The last is the dearest: 84 points that belonged to the parser. Missing calls need a matching that is one to one.
-# Predict: two cities are asked for, one is called. Is the *selection* right?
+# The last is the dearest: 84 points that belonged to the parser. Missing calls need a matching that is one to
+# one. Predict: two cities are asked for, one is called. Is the *selection* right?
 
 # %%
 wanted = [Wanted("get_weather", {"city": ["北京", "Beijing"]}), Wanted("get_weather", {"city": ["上海"]})]
@@ -189,15 +193,16 @@ for title, made in {
     "one missing": [Made("get_weather", {"city": "上海"})],
     "one twice": [Made("get_weather", {"city": "上海"})] * 2,
 }.items():
-    match = match_calls(made, wanted)
-    print(f"{title:12} tools called {({one.name for one in made})}  matched {len(match.pairs)}/2  exact {match.exact}")
+    match, names = match_calls(made, wanted), {one.name for one in made}
+    print(f"{title:12} called {names}  matched {len(match.pairs)}/2  exact {match.exact}")
 
 # %% [markdown]
-# The set of tools is right in all three. Only the matching sees what is missing. And numbers are compared as JSON has
-# them: 12 is 12.0, `true` is not 1, "12" is not 12.
+# The set of tools is right in all three. Only the matching sees what is missing. And numbers are compared as
+# JSON has them: 12 is 12.0, `true` is not 1, "12" is not 12.
 #
-# A grader has bugs as well. A harness in the wild (aiperf #1318) booked the grader's exceptions as "the model's output
-# could not be parsed", for a third of the items. Here such a row has a bucket of its own, and the gate stays shut.
+# A grader has bugs as well. A harness in the wild (aiperf #1318) booked the grader's exceptions as "the model's
+# output could not be parsed", for a third of the items. Here such a row has a bucket of its own, and the gate
+# stays shut.
 
 # %%
 crashed = base[0] | graded(lambda: {"success": {}["verdict"]})
@@ -209,21 +214,22 @@ assert not decide([], base, [crashed, *base[1:]]).passed
 # ## 10.4 One run is an anecdote
 # <!-- covers: L13 5.2 -->
 #
-# The same 21 cases, the same prompt, at temperature 1, eight times over. Only the seed moves.
+# The same few cases, the same prompt, at temperature 1, five times over. Only the seed moves.
 
 # %%
-few = golden()[1::15]
-repeated = ask(few, repeats=8, temperature=1.0)
-totals = [mean(row["grade"]["success"] for row in repeated if row["repeat"] == n) for n in range(8)]
+few = cases[::8]
+repeated = ask(few, repeats=5, temperature=1.0)
+totals = [mean(row["grade"]["success"] for row in repeated if row["repeat"] == n) for n in range(5)]
 print("  ".join(f"{total:.0%}" for total in totals))
 
 # %% [markdown]
-# Which of them would you have reported? S1 says: repeat, and observe the variance. Its listing returns mean, minimum and
-# maximum; none of them is a variance, and the range only *grows* with every repeat. Temperature 0 does not save you: between two dates of
-# 2024, gpt-4o at temperature 0 differed in 11 of 117 decisions.
+# Which of them would you have reported? S1 says: repeat, and observe the variance. Its listing returns mean,
+# minimum and maximum; none of them is a variance, and the range only *grows* with every repeat. Temperature 0
+# does not save you: between two dates of 2024, gpt-4o at temperature 0 differed in 11 of 117 decisions.
 #
-# An **interval** says how sure a rate is. What are the trials? Eight repeats of one case are not eight cases: they are the
-# same question. Compare the naive count with one in which the cases are drawn and the repeats belong to them:
+# An **interval** says how sure a rate is. What are the trials? Five repeats of one case are not five cases: they
+# are the same question. Compare the naive count with one in which the cases are drawn and the repeats belong to
+# them:
 
 # %%
 rows = scores(repeated, "task_success")
@@ -234,9 +240,9 @@ print("honest", honest)
 assert honest.high - honest.low > 1.5 * (naive.high - naive.low)
 
 # %% [markdown]
-# The honest one is much wider: more repeats make each case better known, but only more *cases* say more about other customers.
-
-# %% [markdown]
+# The honest one is much wider: more repeats make each case better known, but only more *cases* say more about
+# other customers.
+#
 # This is what S1's listing 13 returns, under the title "repeated sampling and variance":
 
 # %%
@@ -305,53 +311,56 @@ def spread(totals):
 # ## 10.5 Compare the same cases, not two averages
 # <!-- covers: AC6 -->
 #
-# After a complaint somebody adds a sentence to the rules that nobody can be against: don't make things up. We have planned
-# two runs of each version, and do exactly two. (Who looks after each run, and stops when he likes what he sees, finds a
-# difference in everything.)
+# After a complaint about an invented answer somebody adds a sentence to the rules that nobody can be against.
+# We have planned one run of each version, and do exactly one. (Who looks after each run, and stops when he
+# likes what he sees, finds a difference in everything.) Turn the knob to see the other metrics:
 
 # %%
-CAREFUL = f"{RULES}\n不知道就如实告知，不要编造。If you do not know, say so; never make things up."
-second = desk_unit(Desk("sim", rules=RULES, clock=lambda: 0.0))
-old = base + [second(case, 1) for case in cases]
-careful = ask(cases, repeats=2, rules=CAREFUL)
-before, after = scores(old, "task_success"), scores(careful, "task_success")
-print("before", cluster_interval(before), "\nafter ", cluster_interval(after))
-assert cluster_interval(after).high > cluster_interval(before).value
+CAREFUL = "没有足够信息就不要下结论，不要编造。Conclude nothing without enough information; never make things up."
+careful = ask(cases, rules=f"{RULES}\n{CAREFUL}")
+before, after = scores(base, "task_success"), scores(careful, "task_success")
+assert cluster_interval(after).high > cluster_interval(before).low
+eval_comparison({"before": base, "careful": careful})
 
 # %% [markdown]
-# The intervals overlap widely, and many reports stop here: "no significant difference". But these are the *same* cases.
-# Most came out the same, and cancel. What is left is the difference:
+# The intervals overlap, and many reports stop here: "no significant difference". But these are the *same*
+# cases. Most came out the same, and cancel. What is left is the difference:
 
 # %%
 result = paired(before, after, seed=10)
 print("difference", result.difference, f"  p(worse) {result.p_worse:.3f}")
-print(dict(result.deciding))
+was, now = report.by_kind(base), report.by_kind(careful)
+moved = {kind: 100 * (now[kind].value - was[kind].value) for kind in was if now[kind] != was[kind]}
+print(", ".join(f"{kind} {points:+.0f} points" for kind, points in moved.items()))
+lost = next(row for row in careful if row["case"] == result.deciding[0][0])
+print(lost["trace"]["user_message"], lost["trace"]["final_answer"], sep="\n    ")
 assert result.p_worse < 0.05
 
 # %% [markdown]
-# Nearly all the cases that moved have moved down: the model now says honestly that it does not know, instead of looking it up.
+# The sentence does what it is for: more is refused. But the model now admits that it does not know before it has
+# looked, or asked for what is missing. Neither total says so.
 #
 # How many repeats does it take to see a drop? That depends on the drop, the number of cases and the rate.
 
 # %%
 for drop in (0.20, 0.10, 0.05, 0.02):
-    needed = {n: repeats_needed(drop, cases=n, rate=0.75) for n in (30, 100, 306)}
-    print(f"{drop:4.0%}:", ", ".join(f"{repeats or 'over 200':>8} with {n} cases" for n, repeats in needed.items()))
+    needed = [(repeats_needed(drop, cases=n, rate=0.75) or "over 200", n) for n in (30, 100, 306)]
+    print(f"{drop:4.0%}:", ", ".join(f"{repeats:>8} with {n} cases" for repeats, n in needed))
 
 # %% [markdown] task 10.3
-# **10.3 Plan an eval.** You must see a drop of 5 points, the rate is about 0.9, and a repeat of one case costs 0.2 cents. You
-# can have 50, 150 or 300 cases; a new case costs an hour. Which is the *smallest* number of cases with which 95 of 100 such drops
-# are seen for at most 4 dollars an eval (both versions are run)? Give `plan = (cases, repeats)`.
+# **10.3 Plan an eval.** A drop of 5 points must be seen 95 times of 100. The rate is about 0.9, and one run of
+# one case costs 0.2 cents. You can have 50, 150 or 300 cases; both versions are run. Which plan for at most
+# 4.50 dollars has the *most* cases? Give `plan = (cases, repeats)`.
 #
 # <details><summary>Hint 1</summary>repeats_needed(0.05, cases=..., rate=0.9) for each of the three.</details>
-# <details><summary>Hint 2</summary>Cost = cases × repeats × 2 versions × 0.002 dollars. Does it depend on the number of cases?</details>
-# <details><summary>Hint 3</summary>Hardly: cases × repeats is what counts for seeing the drop. So the smallest set that fits is the answer, if it fits.</details>
+# <details><summary>Hint 2</summary>Cost = cases × repeats × 2 versions × 0.002 dollars.</details>
+# <details><summary>Hint 3</summary>Repeats are rounded up, so more cases cost more. One plan is too dear.</details>
 
 # %% exercise 10.3
 ### BEGIN SOLUTION
 # blank: plan = ...  # your turn
 options = [(n, repeats_needed(0.05, cases=n, rate=0.9)) for n in (50, 150, 300)]
-plan = next(option for option in options if option[0] * option[1] * 2 * 0.002 <= 4)
+plan = max(option for option in options if option[0] * option[1] * 2 * 0.002 <= 4.5)
 ### END SOLUTION
 
 # %% check 10.3
@@ -359,33 +368,33 @@ with check("10.3", plan):
     number, repeats = plan
     assert number in (50, 150, 300), "50, 150 or 300 cases are to be had"
     least = repeats_needed(0.05, cases=number, rate=0.9)
-    assert repeats >= least, f"with {repeats} repeats of {number} cases the drop is often missed: {least} are needed"
+    assert repeats >= least, f"{repeats} repeats of {number} cases often miss the drop: {least} are needed"
     cost = number * repeats * 2 * 0.002
-    assert cost <= 4, f"that costs {cost:.2f} dollars, both versions counted"
-    cheaper = [n for n in (50, 150) if n < number and n * repeats_needed(0.05, cases=n, rate=0.9) * 0.004 <= 4]
-    assert not cheaper, f"{cheaper[0]} cases are enough: every further case is an hour of work"
+    assert cost <= 4.5, f"that costs {cost:.2f} dollars, both versions counted"
+    fits = [n for n in (50, 150, 300) if n * repeats_needed(0.05, cases=n, rate=0.9) * 0.004 <= 4.5]
+    assert number == max(fits), f"{max(fits)} cases fit as well, and cases speak of more customers than repeats"
 
 # %% wrong 10.3 one repeat of many cases
 plan = (300, 1)
 
-# %% wrong 10.3 more cases than needed
+# %% wrong 10.3 too dear
 plan = (300, repeats_needed(0.05, cases=300, rate=0.9))
 
 # %% wrong 10.3 the repeats for a drop of ten points
-plan = (50, repeats_needed(0.10, cases=50, rate=0.9))
+plan = (150, repeats_needed(0.10, cases=150, rate=0.9))
 
-# %% wrong 10.3 too dear
-plan = (50, 60)
+# %% wrong 10.3 many repeats of few cases
+plan = (50, repeats_needed(0.05, cases=50, rate=0.9))
 
-# %% right 10.3 a list, searched
-plan = next([n, r] for n in (50, 150, 300) if n * (r := repeats_needed(0.05, cases=n, rate=0.9)) <= 1000)
+# %% right 10.3 a list, searched from above
+plan = next([n, r] for n in (300, 150, 50) if n * (r := repeats_needed(0.05, cases=n, rate=0.9)) <= 1125)
 
 # %% [markdown]
 # ## 10.6 A new tool hurts an old one, and the gate says so
 # <!-- covers: 5.5 AC7 -->
 #
-# S2 has seen it in many projects: a tool is added, and an old one is called less, without any error. A colleague adds loyalty
-# points. They belong to orders, so his description begins with orders.
+# S2 has seen it in many projects: a tool is added, and an old one is called less, without any error. A
+# colleague adds loyalty points. They belong to orders, so his description begins with orders.
 
 # %%
 def get_points(order_id: str) -> dict:
@@ -398,16 +407,16 @@ def get_points(order_id: str) -> dict:
 
 
 def with_points(shop):
-    points = make_tool(get_points, effect="read", use_when="查订单、积分 orders and points", not_when="天气 weather")
-    return Toolbox([*shop_tools(shop), points])
+    words = {"use_when": "查订单、积分 orders and points", "not_when": "天气 weather"}
+    return Toolbox([*shop_tools(shop), make_tool(get_points, effect="read", **words)])
 
 
 # %% [markdown]
-# He has tried five sentences about points, and all of them work. We run the golden set and ask the **gate**. Its rules are data; these are S1's
-# release conditions:
+# We run the golden set and ask the **gate**. Its rules are data; these are S1's release conditions:
 
 # %%
-print(dataset("golden/gate.toml").read_text(encoding="utf-8").split("\n", 1)[1].replace("\n\n", "\n"))
+for rule in load_rules():
+    print(rule.model_dump(exclude_defaults=True))
 new = ask(cases, tools=with_points)
 verdict = decide(load_rules(), base, new)
 print(verdict)
@@ -417,37 +426,29 @@ assert not verdict.passed
 # Blocked, with the cases that decide; the totals alone would look like bad luck. Where did the calls go?
 
 # %%
-names = ["get_order", "get_points", "get_weather", "search_product", "none"]
-figure, axes = canvas(8, 3.2)
-axes.remove()
-for place, (title, some) in enumerate({"before": base, "with get_points": new}.items()):
-    pairs = confusion(some)
-    table = [[pairs[want, got] for got in names] for want in names]
-    axes = figure.add_subplot(1, 2, place + 1, title=title, xlabel="called first", ylabel=["expected", ""][place])
-    axes.imshow(table, cmap="Blues", vmax=30)
-    axes.set_xticks(range(5), [name.removeprefix("get_")[:7] for name in names], rotation=30)
-    axes.set_yticks(range(5), [name.removeprefix("get_")[:7] for name in names])
-    for y, row in enumerate(table):
-        for x, count in enumerate(row):
-            axes.text(x, y, count or "", ha="center", va="center", color="white" if count > 15 else "black")
-figure
+for title, some in {"before": base, "with get_points": new}.items():
+    print(title)
+    for (want, got), runs in report.mistakes(some, most=3):
+        print(f"    {want} -> {got}, {runs} runs")
 
 # %% [markdown]
-# A rule blocks on evidence, not on a smaller number: a one-sided paired test at 5%. Tests over 200 simulated releases hold
-# it to that: a drop of ten points is caught in at least 95 of 100, and an unchanged version is blocked in at most 5. It also
-# says how much it must see for that:
+# Seven questions about orders went to the new tool. A rule blocks on evidence, not on a smaller number: a
+# one-sided paired test at 5%. Tests over 200 simulated releases hold it to that: a drop of ten points is caught
+# in at least 95 of 100, and an unchanged version is blocked in at most 5. For that it must see enough: one run of
+# each case could miss a smaller harm than this. How many does it take?
 
 # %%
 print("repeats to see a drop of ten points:", repeats_for(load_rules(), base, 0.10))
 show_source(repeats_for)
 
 # %% [markdown] task 10.4
-# **10.4 Make it pass.** Keep the tool, and its name `get_points`. Write `my_points()`: the tool with a contract with which the
-# gate passes and questions about points still find it.
+# **10.4 Make it pass.** Keep the tool, and its name `get_points`. Write `my_points()`, which makes it with another
+# contract: the gate passes, and questions about points still find it. The check runs the gate on the cases that
+# look up an order.
 #
-# <details><summary>Hint 1</summary>"Not for orders" in not_when does not help while the first sentence sells orders.</details>
-# <details><summary>Hint 2</summary>Two tools that speak of the same thing and take the same argument are one tool to a model. What are points about?</details>
-# <details><summary>Hint 3</summary>Points belong to a customer: def get_points(customer_id: str), and describe points, in the customers' own words.</details>
+# <details><summary>Hint 1</summary>"Not for orders" in not_when is no help while the description sells orders.</details>
+# <details><summary>Hint 2</summary>To a model, two tools that speak of the same thing are one. What are points about?</details>
+# <details><summary>Hint 3</summary>A customer: def get_points(customer_id: str), described in the customers' words.</details>
 
 # %% exercise 10.4
 def my_points():
@@ -460,7 +461,8 @@ def my_points():
         """
         return {"points": 120}
 
-    contract = {"use_when": "用户问积分 points, loyalty", "not_when": "查订单用 get_order。Not for orders: use get_order."}
+    orders = "查订单用 get_order。Not for orders: use get_order."
+    contract = {"use_when": "用户问积分 points, loyalty", "not_when": orders}
     return make_tool(get_points, effect="read", **contract)
     ### END SOLUTION
 
@@ -470,14 +472,14 @@ POINTS = ["客户 C-01 有多少积分？", "How many points does C-02 have?", "
 with check("10.4", my_points):
     tool = my_points()
     assert tool.name == "get_points", f"the tool is called {tool.name}: keep get_points"
-    served = [
-        Case(id=f"points-{n}", kind="happy", language="zh", input=words, action="call", calls=[{"name": "get_points"}])
-        for n, words in enumerate(POINTS)
-    ]
+    happy = {"kind": "happy", "language": "zh", "action": "call", "calls": [{"name": "get_points"}]}
+    served = [Case(id=f"points-{n}", input=words, **happy) for n, words in enumerate(POINTS)]
     desk = lambda shop: Toolbox([*shop_tools(shop), tool])  # noqa: E731
     lost = [row["trace"]["user_message"] for row in ask(served, tools=desk) if "get_points" not in row["called"]]
     assert len(lost) <= 1, f"the points themselves are no longer found, for example: {lost[0]}"
-    verdict = decide(load_rules(), base, ask(cases, tools=desk))
+    near = [case for case in cases if any(one.name == "get_order" for one in case.calls)]
+    known = [row for row in base if row["case"] in {case.id for case in near}]
+    verdict = decide(load_rules(), known, ask(near, tools=desk))
     blocked = [finding.words for finding in verdict.findings if not finding.passed]
     assert verdict.passed, f"the gate blocks: {blocked[0]}"
 
@@ -533,20 +535,22 @@ def my_points():
 # %% [markdown]
 # ## 10.7 An eval that dies goes on where it was
 #
-# With a real model these are hours and dollars. Rows go to disk as they come, so a second start runs only what is missing.
+# With a real model these are hours and dollars. Rows go to disk as they come, so a second start runs only what
+# is missing.
 
 # %%
 path = Path(mkdtemp()) / "rows.jsonl"
 unit = desk_unit(Desk("sim", rules=RULES))
-print(evaluate(cases[:20], 1, unit, path), "samples ran")
+print(evaluate(cases[:8], 1, unit, path), "samples ran")
 lines = path.read_bytes().splitlines(keepends=True)
-path.write_bytes(b"".join(lines[:12]) + lines[12][:70])
-print(evaluate(cases[:20], 1, unit, path), "ran after the crash,", len(list(read_appended(path))), "rows are there")
-assert len({row["case"] for row in read_appended(path)}) == 20
+path.write_bytes(b"".join(lines[:5]) + lines[5][:70])
+print(evaluate(cases[:8], 1, unit, path), "ran after the crash")
+assert len({row["case"] for row in read_appended(path)}) == 8
 
 # %% [markdown]
 # At a terminal, for CI and with real models: `labkit eval run new.jsonl --prompt new.txt --repeats 5`, then
-# `labkit eval gate old.jsonl new.jsonl`, whose exit status is 0 or 1. `--engine ray` spreads the same samples over a cluster.
+# `labkit eval gate old.jsonl new.jsonl`, whose exit status is 0 or 1. `--engine ray` spreads the same samples
+# over a cluster.
 #
 # ## 10.8 With a real model
 #
@@ -559,9 +563,9 @@ if (which := os.environ.get("LABKIT_CLIENT", "sim")) not in ("sim", "script", "r
 # %% [markdown]
 # ## What stays
 #
-# A golden set holds what goes wrong, in the customers' words, and each case can be passed and failed. A metric is a fraction with
-# both parts written down, and a grader's crash is no fault of the model. Cases are the trials, repeats only sharpen them. Versions are compared
-# case by case, and a gate blocks on evidence, with names.
+# A golden set holds what goes wrong, in the customers' words, and each case can be passed and failed. A metric is
+# a fraction with both parts written down, and a grader's crash is no fault of the model. Cases are the trials,
+# repeats only sharpen them. Versions are compared case by case, and a gate blocks on evidence, with names.
 #
 # - Your set has 20 cases, all passed. What do you know about the next customer?
 # - Which of these metrics can rise while the task success falls?
