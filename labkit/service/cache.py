@@ -90,15 +90,21 @@ def _shared(one: str, other: str) -> int:
 
 def _segments(body: Json, family: Family) -> Iterator[Segment]:
     tools = body.get("tools") or ()
-    counts = [count_text(typescript(tool), family.encoding) for tool in tools]
-    around = count_tools(tools, family) - sum(counts)
-    for tool, tokens in zip(tools, counts, strict=True):
-        yield Segment(json.dumps(tool), tokens + around)
+    read = [_tool(marshal.dumps(tool, 2), family) for tool in tools]
+    around = count_tools(tools, family) - sum(tool.tokens for tool in read)
+    for tool in read:
+        yield tool._replace(tokens=tool.tokens + around)
         around = 0
     if form := body.get("response_format"):
         yield Segment(text := json.dumps(form), count_text(text, family.encoding))
     for message in body["messages"]:
         yield _segment(marshal.dumps(message, 2), family)
+
+
+@lru_cache(2048)
+def _tool(packed: bytes, family: Family) -> Segment:
+    tool = marshal.loads(packed)
+    return Segment(json.dumps(tool), count_text(typescript(tool), family.encoding))
 
 
 @lru_cache(2048)
