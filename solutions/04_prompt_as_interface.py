@@ -22,6 +22,7 @@
 # %%
 import json
 import os
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -58,7 +59,7 @@ MODEL = model_for(client, sampling=True)
 PROMPT = dataset("support_prompt")
 RULES = (PROMPT / "rules.md").read_text(encoding="utf-8")
 EXAMPLES = tuple(Example(**row) for row in read_jsonl(PROMPT / "examples.jsonl"))
-DESK = Context(RULES, EXAMPLES, version="desk-1")
+DESK = Context(RULES, EXAMPLES, "block", "desk-1")
 print(RULES[:200])
 
 # %% [markdown]
@@ -78,9 +79,8 @@ print(sum(parts.values()))
 
 # %%
 chain = DESK.messages(QUESTION, state="用户已登录，租户 shop-1")
-roles = [message.role for message in chain]
-print(*roles[:6], "...", *roles[-4:])
-assert chain[0].content == RULES and chain[-1].content.startswith("用户已登录")
+print(*(message.role for message in chain))
+assert chain[0].content.startswith(RULES) and chain[-1].content.startswith("用户已登录")
 
 # %% [markdown]
 # ## 4.2 An example is a conversation, not a formula
@@ -97,7 +97,7 @@ for form in ("chain", "block"):
 
 # %% [markdown]
 # Do they help? Take the weather tool with a description too dry to be chosen ("Gets weather data."), and people who ask for
-# umbrellas. No example, the chain, the block; 80 requests each.
+# umbrellas. No example, the chain, the block: 80 answers each.
 
 # %%
 TOOLS = json.loads(json.dumps(BOX.subset(["get_order", "get_weather"]).chat()))
@@ -110,11 +110,12 @@ FORMS = {
 }
 
 
-def decide(messages, tools, **options):
+def decide(messages, tools, **options) -> list[str]:
+    """The tool that each answer calls; `n` says how many answers are drawn."""
     wire = [chat.to_wire(message) for message in messages]
     reply = client.chat.completions.create(model=MODEL, messages=wire, tools=tools, **options)
-    calls = reply.choices[0].message.tool_calls or []
-    return calls[0].function.name if calls else "no tool"
+    made = [choice.message.tool_calls or [] for choice in reply.choices]
+    return [calls[0].function.name if calls else "no tool" for calls in made]
 
 
 # %% [markdown]
@@ -123,12 +124,12 @@ def decide(messages, tools, **options):
 # %%
 rates, costs = {}, {}
 for name, context in FORMS.items():
-    asked = [context.messages([user(f"{city}今天带伞吗？")]) for city in CITIES for _ in range(20)]
-    made = [decide(messages, TOOLS, temperature=0.2) for messages in asked]
+    asked = [context.messages([user(f"{city}今天带伞吗？")]) for city in CITIES]
+    made = [one for messages in asked for one in decide(messages, TOOLS, temperature=0.2, n=20)]
     rates[name] = wilson(made.count("get_weather"), len(made))
     costs[name] = sum(layers(context, TOOLS, [], family(MODEL)).values())
     print(f"{name:6} {rates[name]}  {costs[name]} tokens")
-assert rates["none"].high < 0.1 and min(rates["chain"].low, rates["block"].low) > 0.7
+assert rates["none"].high < min(rates["chain"].low, rates["block"].low)
 
 # %% [markdown]
 # One example does what the description failed to do. That is simulated; with a small embedding model as a router, measured
@@ -138,7 +139,7 @@ assert rates["none"].high < 0.1 and min(rates["chain"].low, rates["block"].low) 
 # %% [markdown] task 4.1
 # **4.1 Show the boundary.** Our examples must also teach when *not* to call. Write `boundaries`, a tuple of two `Example`s: one
 # customer who asks for a joke (no tool, a polite answer), one who wants a refund without giving a number (no tool, and the
-# answer asks for the order number). Each in its own language.
+# answer asks for the order number). One of the two in Chinese, the other in English.
 #
 # <details><summary>Hint 1</summary>An Example with an empty name is one without a call.</details>
 # <details><summary>Hint 2</summary>Example("…", answer="…")</details>
@@ -155,18 +156,19 @@ boundaries = (
 
 # %% check 4.1
 with check("4.1", boundaries):
-    assert len(boundaries) == 2, "two examples, in a tuple"
+    assert [type(one) for one in boundaries] == [Example] * 2, "two of Example(asked, answer=...)"
     assert not any(example.name for example in boundaries), "these examples show how not to call"
     assert all(example.answer for example in boundaries), "an example without an answer teaches silence"
     joke, refund = boundaries
     assert "笑话" in joke.asked or "joke" in joke.asked.lower(), "the first asks for a joke"
-    assert "退款" in refund.asked or "refund" in refund.asked.lower(), "the second asks for a refund"
+    assert re.search("退款|退钱|refund|money back", refund.asked, re.I), "the second asks for a refund"
     assert not any(c.isdigit() for c in refund.asked), "without an order number: that is its point"
-    assert "?" in refund.answer or "？" in refund.answer, "the answer asks for what is missing"
-    languages = {any(c > "\u4e00" for c in example.asked) for example in boundaries}
-    assert len(languages) == 2, "one in Chinese, one in English"
+    assert re.search("[?？]|please|请", refund.answer, re.I), "the answer asks for what is missing"
+    assert re.search("number|号|order|订单", refund.answer, re.I), "what is missing is the order number"
+    spoken = [[text > "一" for text in (one.asked[0], one.answer[0])] for one in boundaries]
+    assert sorted(spoken) == [[False, False], [True, True]], "one is Chinese, one English, question and answer"
     taught = Context(RULES, boundaries).messages([user("我要退款")])
-    assert decide(taught, BOX.chat(), temperature=0) == "no tool", "it still refunds without a number"
+    assert decide(taught, BOX.chat(), temperature=0) == ["no tool"], "it still refunds without a number"
 
 # %% wrong 4.1 the refund calls at once
 boundaries = (
@@ -183,11 +185,23 @@ boundaries = (Example("讲个笑话"), Example("I want a refund", answer="Which 
 # %% wrong 4.1 nothing is asked
 boundaries = (Example("讲个笑话", answer="抱歉。"), Example("I want a refund", answer="Not without a number."))
 
+# %% wrong 4.1 asks for something else
+boundaries = (Example("讲个笑话", answer="抱歉。"), Example("I want a refund", answer="Are you sure?"))
+
+# %% wrong 4.1 answers in the other language
+boundaries = (Example("讲个笑话", answer="Sorry."), Example("I want a refund", answer="请问订单号是多少？"))
+
 # %% right 4.1 languages exchanged
 boundaries = (
     Example(asked="Tell me a joke, please", answer="I'd rather help with your order."),
     Example(asked="麻烦退款", answer="好的，请问订单号是多少？"),
 )
+
+# %% right 4.1 a list, and a request without a question mark
+boundaries = [
+    Example("给我讲个笑话", answer="这里只能处理订单。"),
+    Example("I want my money back", answer="Please tell me the number of your order."),
+]
 
 # %% [markdown]
 # ## 4.3 A description draws a line
@@ -214,15 +228,14 @@ print(texts("what", "when", "not")["send_email"])
 
 # %% [markdown]
 # The measure is a **confusion matrix**: a row for each tool that is wanted, a column for each that is chosen. Sixteen
-# sentences in two languages, ten tries each.
+# sentences in two languages, ten answers each, at a temperature of 0.7.
 
 # %%
-def confusion(descriptions, tries=10) -> dict[str, Counter]:
+def confusion(descriptions, n=10, temperature=0.7) -> dict[str, Counter]:
     tools = [offer(name, text, "text") for name, text in descriptions.items()]
     rows = {name: Counter() for name in descriptions}
-    for name, sentences in SENTENCES.items():
-        for sentence in sentences * tries:
-            rows[name][decide([user(sentence)], tools, temperature=0.7)] += 1
+    for name, sentence in ((name, sentence) for name in NAMES for sentence in SENTENCES[name]):
+        rows[name].update(decide([user(sentence)], tools, temperature=temperature, n=n))
     return rows
 
 
@@ -235,18 +248,22 @@ matrices = {label: confusion(texts(*parts)) for label, parts in STAGES.items()}
 print({label: round(accuracy(rows), 2) for label, rows in matrices.items()})
 
 # %% [markdown]
-# Where do the wrong ones go? Dark is many; right answers lie on the diagonal.
+# Where do the wrong ones go? Right answers lie on the diagonal.
 
 # %%
-figure, _ = canvas(9, 3.4)
+figure, _ = canvas(8, 2.9)
 figure.clear()
 columns = [*NAMES, "no tool"]
-for axes, (label, rows) in zip(figure.subplots(1, 3, sharey=True), matrices.items(), strict=True):
+for axes, label in zip(figure.subplots(1, 2, sharey=True), ("+ when", "+ when not"), strict=True):
+    rows = matrices[label]
     shares = [[rows[name][column] / rows[name].total() for column in columns] for name in NAMES]
     axes.imshow(shares, cmap="Blues", aspect="auto")
-    axes.set_xticks(range(5), columns, rotation=50, ha="right", fontsize=8)
-    axes.set_yticks(range(4), NAMES, fontsize=8)
-    axes.set_title(f"{label}: {accuracy(rows):.0%}", fontsize=9)
+    for y, x in product(range(4), range(5)):
+        text = f"{shares[y][x]:.0%}" if shares[y][x] else ""
+        axes.text(x, y, text, ha="center", va="center", color="white" if shares[y][x] > 0.5 else "black")
+    axes.set_xticks(range(5), columns, rotation=30, ha="right")
+    axes.set_yticks(range(4), NAMES)
+    axes.set_title(f"{label}: {accuracy(rows):.0%}", loc="left")
 figure
 
 # %% [markdown]
@@ -262,20 +279,17 @@ assert accuracy(matrices["what"]) < accuracy(matrices["+ when"]) < accuracy(matr
 # <!-- covers: 2.2 -->
 
 # %%
-def twin(name):
-    return replace(BOX["get_order"], name=name)
-
-
-for problem in Toolbox([twin("get_order"), twin("query_order"), twin("search_order")]).lint():
+twins = [replace(BOX["get_order"], name=name) for name in ("get_order", "query_order", "search_order")]
+for problem in Toolbox(twins).lint():
     print(problem)
 assert not any("mean the same" in problem for problem in BOX.lint())
 
 # %% [markdown] task 4.2
-# **4.2 Draw the line.** `send_email` still takes some sentences that belong to `open_case`. Write its description, at most 160
-# characters, so that `open_case` gets at least 95% of its own, and `send_email` keeps 90%.
+# **4.2 Draw the line.** `send_email` still takes a sentence that belongs to `open_case`, even at a temperature of 0.3. Write its
+# description, at most 200 characters, so that there `open_case` gets all of its own, and `send_email` keeps 90%.
 #
-# <details><summary>Hint 1</summary>Print matrices["+ when not"]["open_case"], then try its four sentences one by one.</details>
-# <details><summary>Hint 2</summary>Which word of that sentence does the "Not for" line lack?</details>
+# <details><summary>Hint 1</summary>Print SENTENCES["open_case"], and texts("what", "when", "not")["send_email"] below it.</details>
+# <details><summary>Hint 2</summary>Which verb of those sentences does the "Not for" line lack?</details>
 # <details><summary>Hint 3</summary>Keep "what" and "when"; the last line must also name investigate.</details>
 
 # %% exercise 4.2
@@ -288,14 +302,15 @@ email_text = """把消息告诉某人。
 
 # %% check 4.2
 with check("4.2", email_text):
-    assert isinstance(email_text, str) and len(email_text) <= 160, "at most 160 characters"
-    rows = confusion(texts("what", "when", "not") | {"send_email": email_text})
+    assert isinstance(email_text, str) and len(email_text) <= 200, "at most 200 characters"
+    mine = texts("what", "when", "not") | {"send_email": email_text}
+    rows = confusion(mine, temperature=0.3)
     kept, given = rows["send_email"], rows["open_case"]
     assert kept["send_email"] / kept.total() >= 0.9, f"send_email lost its own: {dict(kept)}"
-    assert given["open_case"] / given.total() >= 0.95, f"open_case still loses: {dict(given)}"
+    assert given["open_case"] == given.total(), f"open_case still loses: {dict(given)}"
 
 # %% wrong 4.2 as it was
-email_text = texts("what", "when", "not")["send_email"].replace("Tell somebody something.", "")
+email_text = texts("what", "when", "not")["send_email"]
 
 # %% wrong 4.2 no "when" any more
 email_text = "把消息告诉某人。\n不适用：跟进、调查。Not for: follow up, investigate."
@@ -328,8 +343,8 @@ WISHES = {
 }
 chosen = {}
 for wish, (label, tools) in product(WISHES, (("split", SPLIT), ("merged", MERGED))):
-    made = [decide([user(s)], tools, temperature=0.7) for s in WISHES[wish] * 20]
-    chosen[wish, label] = Counter(made)
+    made = [decide([user(sentence)], tools, temperature=0.7, n=20) for sentence in WISHES[wish]]
+    chosen[wish, label] = Counter(made[0] + made[1])
     print(f"{wish:12}{label:7}{dict(chosen[wish, label].most_common())}")
 
 # %% [markdown]
@@ -347,7 +362,7 @@ assert chosen["read drafts", "split"]["get_email_drafts"] > 0
 #
 # From 1,024 tokens on, the API keeps the beginning of a prompt for some minutes, and reads it again for a fraction of the
 # price. Only the part that is the same, byte for byte, from the first byte on. Tools come first, then rules, then the rest.
-# Predict, for each change below, how much of about 2,400 tokens is still cached.
+# Predict, for each change below, how much is still cached.
 
 # %%
 def request(context=DESK, box=BOX, text="帮我查订单 20002", state="", choice=auto()):
@@ -371,17 +386,18 @@ request_inspector([*CHANGES.values()], family(MODEL))
 # Slide through the requests: most differ little in size. Each change on a fresh service, right after the same first request:
 
 # %%
-def cached_after(second) -> tuple[int, int]:
+def cached(first, second) -> tuple[int, int]:
+    """Tokens of the second request: from the cache, and in all."""
     fresh = connect("sim")
-    fresh.chat.completions.create(**request())
+    fresh.chat.completions.create(**first)
     usage = fresh.chat.completions.create(**second).usage
     return usage.prompt_tokens_details.cached_tokens, usage.prompt_tokens
 
 
-hits = {label: cached_after(second) for label, second in CHANGES.items()}
+hits = {label: cached(request(), second) for label, second in CHANGES.items()}
 figure, axes = canvas(7, 3, "Cached tokens of the second request")
 axes.barh(list(hits), [total for _, total in hits.values()], color="#d9dee4")
-axes.barh(list(hits), [cached for cached, _ in hits.values()], color=GOOD)
+axes.barh(list(hits), [kept for kept, _ in hits.values()], color=GOOD)
 axes.invert_yaxis()
 axes.set_xlabel("tokens: green from the cache, grey read anew")
 figure
@@ -392,13 +408,12 @@ figure
 # instead of sending a part.
 
 # %%
-price = price_of(MODEL)
+price, costs = price_of(MODEL), []
 for label in ("a clock at the end", "a clock in the first rule", "the first tool left out"):
-    cached, total = hits[label]
-    cost = (cached * price.cached + (total - cached) * price.input) / 1000
-    print(f"{label:28} {cost:.3f} USD for 1,000 requests (prices of {price.date})")
-late, early, first = (hits[label][0] for label in list(hits) if "clock" in label or "first" in label)
-assert late > early > first
+    kept, total = hits[label]
+    costs.append((kept * price.cached + (total - kept) * price.input) / 1000)
+    print(f"{label:28} {costs[-1]:.3f} USD for 1,000 requests (prices of {price.date})")
+assert costs == sorted(costs)
 
 # %% [markdown]
 # Nobody notices a broken prefix until the bill comes. So give it a **fingerprint**, and let a test fail when it changes
@@ -410,24 +425,25 @@ print({label: context.fingerprint(BOX.chat()) for label, context in versions.ite
 show_source(Context.fingerprint)
 
 # %% [markdown]
-# A colleague's version, whose every request is new to the cache:
+# A colleague's version. It tells the time, and puts those tools first that look most like the question. What does the cache
+# make of two requests, a minute apart?
 
 # %%
 def build(now, text):
-    names = {name for name in BOX.names if name}
-    tools = [BOX[name].chat() for name in sorted(names, key=lambda name: hash((now, name)))]
-    messages = [system(f"现在 {now}。{RULES}"), *DESK.prefix()[1:], user(text)]
-    return {"model": MODEL, "tools": tools, "messages": [chat.to_wire(message) for message in messages]}
+    likely = sorted(BOX, key=lambda tool: -len({*text} & {*tool.description}))
+    messages = [system(f"现在 {now}。"), *DESK.prefix(), user(text)]
+    wire = [chat.to_wire(message) for message in messages]
+    return {"model": MODEL, "tools": [tool.chat() for tool in likely], "messages": wire}
 
 
-print(sorted(build("12:00", "hi")))
+print(cached(build("12:00", "帮我查订单 20002"), build("12:01", "Is it cold in London?")))
 
 # %% [markdown] task 4.3
 # **4.3 Find the bug.** Write `stable(now, text)`: a request with the same tools and the same words as `build`, of which, the
-# second time, at least 2,000 tokens come from the cache.
+# second time, at least 1,900 tokens come from the cache.
 #
 # <details><summary>Hint 1</summary>Two things change without need: one in the first message, one in the list of tools.</details>
-# <details><summary>Hint 2</summary>A set of strings has another order in every process. What order does BOX have?</details>
+# <details><summary>Hint 2</summary>Tools in one order, whichever it is; and the time behind everything that never changes.</details>
 # <details><summary>Hint 3</summary>DESK.messages([user(text)], state=now) and BOX.chat().</details>
 
 # %% exercise 4.3
@@ -441,21 +457,20 @@ def stable(now: str, text: str) -> dict:
 
 # %% check 4.3
 with check("4.3", stable):
-    fresh = connect("sim")
-    fresh.chat.completions.create(**stable("12:00", "帮我查订单 20002"))
-    second = stable("12:01", "Is it cold in London?")
-    usage = fresh.chat.completions.create(**second).usage
-    contents = [message.get("content") or "" for message in second["messages"]]
-    assert any("12:01" in content for content in contents), "the model must still know what time it is"
-    assert RULES in contents[0], "the rules are part of the prompt"
-    names = sorted(tool["function"]["name"] for tool in second["tools"])
-    assert names == sorted(BOX.names), "all the tools are still offered"
-    hit = usage.prompt_tokens_details.cached_tokens
-    assert hit >= 2000, f"only {hit} of {usage.prompt_tokens} tokens came from the cache"
+    first, second = stable("12:00", "帮我查订单 20002"), stable("12:01", "Is it cold in London?")
+    assert isinstance(second, dict) and {*second} >= {"messages", "tools"}, "a request: model, tools, messages"
+    assert all(isinstance(one, dict) for one in second["messages"]), "dicts travel: chat.to_wire(message)"
+    text = "\n".join(message.get("content") or "" for message in second["messages"])
+    assert "12:01" in text, "the model must still know what time it is"
+    assert RULES in text and EXAMPLES[0].asked in text, "rules and examples are part of the prompt"
+    names = {tool["function"]["name"] for tool in second["tools"]}
+    assert names == {*BOX.names}, "all the tools are still offered"
+    kept, total = cached(first, second)
+    assert kept >= 1900, f"only {kept} of {total} tokens came from the cache"
 
 # %% wrong 4.3 the clock still first
 def stable(now, text):
-    wire = [chat.to_wire(m) for m in [system(f"现在 {now}。{RULES}"), *DESK.prefix()[1:], user(text)]]
+    wire = [chat.to_wire(m) for m in [system(f"现在 {now}。"), *DESK.prefix(), user(text)]]
     return {"model": MODEL, "tools": BOX.chat(), "messages": wire}
 
 
@@ -469,6 +484,12 @@ def stable(now, text):
 # %% wrong 4.3 no clock at all
 def stable(now, text):
     return {"model": MODEL, "tools": BOX.chat(), "messages": [chat.to_wire(m) for m in DESK.messages([user(text)])]}
+
+
+# %% wrong 4.3 the examples dropped
+def stable(now, text):
+    messages = [chat.to_wire(m) for m in (system(RULES), user(text), system(now))]
+    return {"model": MODEL, "tools": BOX.chat(), "messages": messages}
 
 
 # %% right 4.3 the clock in the user's message
@@ -512,7 +533,7 @@ assert trim(HISTORY, 4)[0] == HISTORY[0] and trim(HISTORY, 4)[-1] == HISTORY[-1]
 if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
     client = connect()  # from here on, `decide` asks your model
     MODEL = model_for(client, sampling=True)
-    print({label: accuracy(confusion(texts(*parts), tries=1)) for label, parts in STAGES.items()})
+    print({label: accuracy(confusion(texts(*parts), n=1)) for label, parts in STAGES.items()})
 
 # %% [markdown]
 # ## What stays
