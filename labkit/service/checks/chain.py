@@ -8,6 +8,8 @@ from labkit.protocol.families import Family
 from labkit.service.checks.context import Body, CheckContext
 from labkit.service.checks.words import refuse
 
+Items = Sequence[Body]
+
 INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
 CALLS = ("function_call", "custom_tool_call", "computer_call", "apply_patch_call", "shell_call")
 ANSWERS = {f"{call}_output": call for call in CALLS}
@@ -74,15 +76,12 @@ def check_items(body: Body, model: Family, context: CheckContext) -> WireError |
     earlier = context.stored_responses.get(body.get("previous_response_id") or "", ())
     if not given and not earlier:
         return None
-    return (
-        _check_repeated(given, earlier)
-        or _check_alone(given)
-        or _check_reasoning(given, earlier, context)
-        or _check_pairs(given, earlier, body.get("conversation") is not None)
-    )
+    error = _check_repeated(given, earlier) or _check_alone(given)
+    error = error or _check_reasoning(given, earlier, context)
+    return error or _check_pairs(given, earlier, body.get("conversation") is not None)
 
 
-def _check_repeated(given: Sequence[Body], earlier: Sequence[Body]) -> WireError | None:
+def _check_repeated(given: Items, earlier: Items) -> WireError | None:
     seen = {item.get("id") for item in earlier} - {None}
     for item in given:
         item_id = item.get("id")
@@ -93,7 +92,7 @@ def _check_repeated(given: Sequence[Body], earlier: Sequence[Body]) -> WireError
     return None
 
 
-def _check_alone(given: Sequence[Body]) -> WireError | None:
+def _check_alone(given: Items) -> WireError | None:
     """A reasoning item comes with what it led to: the next item, with its id (a recorded 400 of gpt-5)."""
     for item, following in pairwise([*given, {"role": "user"}]):
         message = following.get("type", "message") == "message" and not _is_reference(following)
@@ -107,9 +106,7 @@ def _is_reference(item: Body) -> bool:
     return item.get("type") == "item_reference" or not (item.get("type") or "role" in item)
 
 
-def _check_reasoning(
-    given: Sequence[Body], earlier: Sequence[Body], context: CheckContext
-) -> WireError | None:
+def _check_reasoning(given: Items, earlier: Items, context: CheckContext) -> WireError | None:
     calls = {item.get("id") for item in given if item.get("type") == "function_call"} - {None}
     if not calls:
         return None
@@ -121,7 +118,7 @@ def _check_reasoning(
     return None
 
 
-def _check_pairs(given: Sequence[Body], earlier: Sequence[Body], elsewhere: bool) -> WireError | None:
+def _check_pairs(given: Items, earlier: Items, elsewhere: bool) -> WireError | None:
     """`elsewhere`: calls may stand in a conversation, or behind a reference, that this service cannot see."""
     items = [*earlier, *given]
     made = {(item["type"], item["call_id"]) for item in items if item.get("type") in CALLS}

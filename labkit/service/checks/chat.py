@@ -131,9 +131,8 @@ def check_tools_with_effort(body: Body, model: Family, context: CheckContext) ->
     if model.chat_tools == "always" or (given or model.default_effort) == "none" or not body.get("tools"):
         return None
     inferred = model.name in INFERRED or (model.chat_tools == "never" and given is not None)
-    if all(tool["type"] != "function" for tool in body["tools"]) or (
-        inferred and context.profile == "lenient"
-    ):
+    functions = any(tool["type"] == "function" for tool in body["tools"])
+    if not functions or (inferred and context.profile == "lenient"):
         return None
     return refuse("tools_any_effort" if model.default_effort == "none" else "tools_effort", body["model"])
 

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from labkit.service.checks import shapes as made
-from labkit.service.checks.shapes import Shape
+from labkit.service.checks.shapes import Shape, Shapes
 from labkit.service.checks.words import listed
-
-Shapes = dict[str, Shape]
 
 _SIMPLE: Shapes = {
     "any": made.anything,
@@ -62,13 +60,9 @@ def _part(words: str, shapes: Shapes, expected: str) -> tuple[Shape, type, str]:
         return made.one_of(*values), str, f"one of {listed(values, 'or')}"
     if words[0] == "[":
         inner, _, bounds = words[1:].partition("]")
-        first, *second = [_shape(word, shapes) for word in inner.split(" & ")]
-        noun = expected or "an array of objects"
-        return (
-            made.array(made.both(first, *second) if second else first, *_bounds(bounds or ".."), noun),
-            list,
-            noun,
-        )
+        each = [_shape(word, shapes) for word in inner.split(" & ")]
+        item, noun = made.both(*each) if len(each) > 1 else each[0], expected or "an array of objects"
+        return made.array(item, *_bounds(bounds or ".."), noun), list, noun
     if words[0] == "{":
         inside = dict(_field(word, shapes) for word in words[1:-1].split())
         return made.thing(_ALWAYS | inside, closed=True), dict, "an object"
@@ -92,6 +86,4 @@ def _bounds(words: str) -> tuple[float, float]:
 
 _SHAPES, _TABLES = _read(Path(__file__).with_name("fields.txt").read_text(encoding="utf-8"))
 CHAT, RESPONSES = _SHAPES["chat"], _SHAPES["responses"]
-CHAT_NAMES, RESPONSES_NAMES = (
-    frozenset(key.rstrip("*") for key in _TABLES[name]) for name in ("chat", "responses")
-)
+CHAT_NAMES, RESPONSES_NAMES = ({key.rstrip("*") for key in _TABLES[name]} for name in ("chat", "responses"))

@@ -75,9 +75,8 @@ def check_choice(body: Body, model: Family, context: CheckContext) -> WireError 
         return refuse("required_alone")
     if not isinstance(choice, dict):
         return None
-    offered = {
-        _identity(tool) for tool in (*tools, *(one for tool in tools for one in tool.get("tools") or ()))
-    }
+    inner = (one for tool in tools for one in tool.get("tools") or ())
+    offered = {_identity(tool) for tool in (*tools, *inner)}
     if choice["type"] != "allowed_tools":
         return None if _identity(choice) in offered else refuse("choice_not_offered", choice["type"])
     missing = next((tool for tool in choice["tools"] if _identity(tool) not in offered), None)
@@ -93,9 +92,8 @@ def _identity(tool: Body) -> tuple[str, str | None]:
 def check_json_word(body: Body, model: Family, context: CheckContext) -> WireError | None:
     wanted, given = (body.get("text") or {}).get("format") or {}, body.get("input") or []
     messages = [{"content": given}] if isinstance(given, str) else given
-    return (
-        refuse("json_word_input") if wanted.get("type") == "json_object" and not says_json(messages) else None
-    )
+    unsaid = wanted.get("type") == "json_object" and not says_json(messages)
+    return refuse("json_word_input") if unsaid else None
 
 
 _LAST_RULES = (check_items, check_response_schemas, check_json_word)

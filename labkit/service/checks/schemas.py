@@ -12,40 +12,36 @@ from labkit.service.checks.words import refuse
 
 LARGEST_REMEMBERED = 8_192  # bytes
 HOLDERS = ("tools", "functions", "response_format")
+RULES = {"parameters": "function_schema", "schema": "format_schema"}
 TOO_DEEP = "schema is nested too deeply."
 
 
 def check_chat_schemas(body: Body, model: Family, context: CheckContext) -> WireError | None:
     if body.keys().isdisjoint(HOLDERS):
         return None
-    found = [(one.get("function"), f"tools[{i}].function.parameters") for i, one in _each(body, "tools")]
-    found += [(one, f"functions[{i}].parameters") for i, one in _each(body, "functions")]
-    return _functions(found, context) or _format(
-        (body.get("response_format") or {}).get("json_schema"), "response_format", context
-    )
+    tools, functions = _each(body, "tools"), _each(body, "functions")
+    found = [("parameters", one.get("function"), f"tools[{i}].function.parameters") for i, one in tools]
+    found += [("parameters", one, f"functions[{i}].parameters") for i, one in functions]
+    wanted = (body.get("response_format") or {}).get("json_schema")
+    return _first([*found, ("schema", wanted, "response_format")], context)
 
 
 def check_response_schemas(body: Body, model: Family, context: CheckContext) -> WireError | None:
-    tools = _each(body, "tools")
-    found = [(one, f"tools[{i}].parameters") for i, one in tools if one["type"] == "function"]
+    functions = ((i, one) for i, one in _each(body, "tools") if one["type"] == "function")
+    found = [("parameters", one, f"tools[{i}].parameters") for i, one in functions]
     wanted = (body.get("text") or {}).get("format")
-    return _functions(found, context) or _format(wanted, "text.format.schema", context)
+    return _first([*found, ("schema", wanted, "text.format.schema")], context)
 
 
 def _each(body: Body, key: str) -> Iterator[tuple[int, Body]]:
     return enumerate(body.get(key) or ())
 
 
-def _functions(found: Iterable[tuple[Body | None, str]], context: CheckContext) -> WireError | None:
-    for function, path in found:
-        if function and (said := _complaint(function, "parameters", context)):
-            return refuse("function_schema", function["name"], said, path=path)
+def _first(found: Iterable[tuple[str, Body | None, str]], context: CheckContext) -> WireError | None:
+    for key, holder, path in found:
+        if holder and (said := _complaint(holder, key, context)):
+            return refuse(RULES[key], holder["name"], said, path=path)
     return None
-
-
-def _format(wanted: Body | None, path: str, context: CheckContext) -> WireError | None:
-    said = _complaint(wanted, "schema", context) if wanted else None
-    return refuse("format_schema", wanted["name"], said, path=path) if wanted and said else None
 
 
 def _complaint(holder: Body, key: str, context: CheckContext) -> str | None:

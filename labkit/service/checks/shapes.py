@@ -5,13 +5,14 @@ once, at import, into tables of fields; a valid request only walks the keys that
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from labkit.protocol.errors import WireError
 from labkit.service.checks.words import listed, refuse
 
 Shape = Callable[[Any], None]
+Shapes = dict[str, Shape]
 
 _NOUNS = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "an integer"}
 _NOUNS |= {float: "a decimal number", type(None): "null"}
@@ -51,23 +52,15 @@ def anything(value: Any) -> None:
     pass
 
 
-def _none(value: Any) -> None:
-    return None
+def just(kind: type) -> Shape:
+    def check(value: Any) -> None:
+        if type(value) is not kind:
+            raise wrong_type(_NOUNS[kind], value)
+
+    return check
 
 
-def boolean(value: Any) -> None:
-    if type(value) is not bool:
-        raise wrong_type("a boolean", value)
-
-
-def json_object(value: Any) -> None:
-    if type(value) is not dict:
-        raise wrong_type("an object", value)
-
-
-def string(value: Any) -> None:
-    if type(value) is not str:
-        raise wrong_type("a string", value)
+boolean, json_object, string = map(just, (bool, dict, str))
 
 
 def text(low: float, high: float, pattern: str = "") -> Shape:
@@ -129,7 +122,7 @@ def array(of: Shape, low: float, high: float, expected: str) -> Shape:
     return check
 
 
-def thing(table: Mapping[str, Shape], closed: bool = False) -> Shape:
+def thing(table: Shapes, closed: bool = False) -> Shape:
     """An object: a starred key must be there, others may be null; unknown keys pass unless `closed`."""
     fields = {key.rstrip("*"): shape for key, shape in table.items()}
     required = {key.rstrip("*") for key in table if key.endswith("*")}
@@ -160,7 +153,7 @@ def thing(table: Mapping[str, Shape], closed: bool = False) -> Shape:
     return check
 
 
-def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, absent: Callable = _none) -> Shape:
+def variants(tag: str, shapes: Shapes, whole: bool = False, absent: Callable = anything) -> Shape:
     """An object whose `tag`, or else `absent`, says its shape; a wrong `whole` is reported as a whole."""
     known, step = one_of(*shapes), "" if whole else f".{tag}"
 
@@ -181,7 +174,7 @@ def variants(tag: str, shapes: Mapping[str, Shape], whole: bool = False, absent:
     return check
 
 
-def either(expected: str, shapes: Mapping[type, Shape]) -> Shape:
+def either(expected: str, shapes: dict[type, Shape]) -> Shape:
     """A value of one of several JSON types, each with its own shape."""
 
     def check(value: Any) -> None:
@@ -211,9 +204,8 @@ def pairs(of: Shape, expected: str, most: float, longest: float) -> Shape:
             raise Broken("properties", most, len(value))
         for key, item in value.items():
             if len(key) > longest:
-                raise Broken(
-                    "property_name", "metadata", key[:3], key[-3:], longest, len(key), path=f".{key}"
-                )
+                shown = key[:3], key[-3:], longest, len(key)
+                raise Broken("property_name", "metadata", *shown, path=f".{key}")
             try:
                 of(item)
             except Broken as broken:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from labkit.protocol.errors import WireError
 from labkit.protocol.families import Family, Vendor
@@ -9,19 +10,8 @@ from labkit.service.checks.context import Body, CheckContext
 from labkit.service.checks.words import refuse
 
 QWEN_PREFIX = "<400> InternalError.Algo.InvalidParameter: "
-WORDS = {
-    "deepseek": (
-        (r"Invalid parameter: m(.*) preceeding (.*)\.", r"M\1 preceding \2"),
-        (r"(An .*'tool_call_id'\.).*", r"\1 (insufficient tool messages following tool_calls message)"),
-    ),
-    "qwen": (
-        (r"Invalid parameter: (m.*) 'tool' (.*) 'tool_calls'\.", r'\1 "tool" \2 "tool_calls".'),
-        (r"(An .*) 'tool_calls' (.*) 'tool_call_id'\.(.*)", r'\1 "tool_calls" \2 "tool_call_id".\3'),
-        (r"Invalid value for 'content': expected .*", "The content field is a required field."),
-        (r"Invalid '.*\.tool_calls': empty array.*", "Empty tool_calls is not supported in message"),
-        (r"Invalid 'tools.*\.name': string too long.*", "The length of the tool name cannot exceed 64."),
-    ),
-}
+_LINES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()[1:]
+WORDS = [line.split(" | ") for line in _LINES]
 
 
 def check_vendor(body: Body, model: Family, context: CheckContext) -> WireError | None:
@@ -67,9 +57,8 @@ def reworded(error: WireError | None, vendor: Vendor) -> WireError | None:
     if error is None or vendor.name == "openai":
         return error
     message = error.message
-    for pattern, words in WORDS.get(vendor.name, ()):
-        if re.fullmatch(pattern, message, re.DOTALL):
-            message = re.sub(pattern, words, message, count=1, flags=re.DOTALL)
-            break
+    for who, pattern, words in WORDS:
+        if who == vendor.name and (found := re.fullmatch(pattern, error.message, re.DOTALL)):
+            message = found.expand(words)
     prefix = QWEN_PREFIX if vendor.name == "qwen" and error.status == 400 else ""
     return replace(error, message=prefix + message, param=None, code=vendor.code)
