@@ -16,8 +16,14 @@ from typing import Any
 Place = tuple[str, ...]
 Finding = tuple[Place, str, tuple[Any, ...]]
 
-TABLE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-RULES = {name: (words, repair) for name, words, repair in (line.split(" | ") for line in TABLE[3:])}
+_RULE_ROWS, _KEYWORD_ROWS = (
+    [[cell.strip() for cell in line.split(" | ")] for line in table.splitlines()[1:]]
+    for table in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n\n")[1:]
+)
+RULES = {name: (words, repair) for name, words, repair in _RULE_ROWS}
+_KINDS, _BELOW, _STRICTLY = ({row[0]: row[at] for row in _KEYWORD_ROWS if row[at] != "-"} for at in (1, 2, 3))
+_KEPT = {key for key in _BELOW if key not in _STRICTLY and key != "additionalProperties"}
+_NAMES = ("properties", "$defs", "definitions")
 _UNPLACED = ("root_union", "root_object", "json_schema", "limits")
 
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
@@ -25,24 +31,7 @@ MAX_PROPERTIES, MAX_LEVELS, MAX_CHARACTERS, MAX_ENUM = 5_000, 10, 120_000, 1_000
 LONG_ENUM, MAX_LONG_ENUM = 250, 15_000
 DEEPEST, MOST_NODES = 200, 200_000  # where the linter stops looking, so that no rubbish can hold it up
 
-_UNSURE = ("default", "minLength", "maxLength")  # refused in some reports and not in others (openai-wire §10)
-_REFUSED = {*_UNSURE, "allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"}
-_REFUSED |= {"patternProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedProperties"}
-_REFUSED |= {"uniqueItems", "prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"}
-
-_NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
-_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
-_ALL, _STRICT = (*_NAMED, *_LISTED, *_SINGLE), (*_NAMED[:3], "anyOf", "items")
 _PYTHON = {"array": list, "object": dict, "string": str, "integer": int, "number": (int, float)}
-_KINDS = {
-    **dict.fromkeys((*_NAMED, "dependentRequired"), "object"),
-    **dict.fromkeys((*_LISTED, "required", "enum", "examples"), "array"),
-    **dict.fromkeys(("title", "description", "pattern", "format", "$id", "$ref", "$comment"), "string"),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), "integer"),
-    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), "boolean"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +68,7 @@ def lint(schema: Any, *, strict: bool = True) -> list[Problem]:
         return [_problem((), "json_schema", ("schema is nested too deeply",), strict_only=False)]
 
 
-def nodes(schema: Any, places: Collection[str] = _ALL) -> Iterator[tuple[Place, Any, int]]:
+def nodes(schema: Any, places: Collection[str] = _BELOW.keys()) -> Iterator[tuple[Place, Any, int]]:
     """Every schema inside a schema, from the root down, with its path and its level of nesting."""
     return islice(_descend(schema, places, (), 0), MOST_NODES)
 
@@ -99,23 +88,23 @@ def is_type(value: Any, kind: Any) -> bool:
 
 def _problem(path: Place, rule: str, values: tuple[Any, ...], *, strict_only: bool) -> Problem:
     words, repair = (text.format(*values) for text in RULES[rule])
-    return Problem(path, rule, words, repair, strict_only, rule != "permitted" or values[0] not in _UNSURE)
+    certain = rule != "permitted" or _STRICTLY[values[0]] == "refused"
+    return Problem(path, rule, words, repair, strict_only, certain)
 
 
 def _descend(node: Any, places: Collection[str], path: Place, level: int) -> Iterator[tuple[Place, Any, int]]:
     yield path, node, level
     for key in node if isinstance(node, dict) and len(path) < DEEPEST else ():
         if key in places:
+            below = level + (key in ("properties", "items"))
             for steps, child in _children(node, key):
-                yield from _descend(
-                    child, places, (*path, key, *steps), level + (key in ("properties", "items"))
-                )
+                yield from _descend(child, places, (*path, key, *steps), below)
 
 
 def _children(node: dict, key: str) -> list[tuple[Place, Any]]:
-    if key in _SINGLE:
+    if _BELOW[key] == "single":
         return [((), node[key])]
-    named = enumerate(part(node, key, list)) if key in _LISTED else part(node, key, dict).items()
+    named = part(node, key, dict).items() if _BELOW[key] == "named" else enumerate(part(node, key, list))
     return [((str(name),), child) for name, child in named]
 
 
@@ -155,7 +144,7 @@ def _complaint(key: str, value: Any) -> str:
         return f"{value!r} is not valid under any of the given schemas"
     if key == "required" and (wrong := [name for name in value if not isinstance(name, str)]):
         return f"{wrong[0]!r} is not of type 'string'"
-    if key in _LISTED and not value:
+    if _BELOW.get(key) == "listed" and not value:
         return "[] should be non-empty"
     if kind == "integer" and value < 0:
         return f"{value!r} is less than the minimum of 0"
@@ -168,9 +157,8 @@ def _complaint(key: str, value: Any) -> str:
 
 def _names_types(value: Any) -> bool:
     names = value if isinstance(value, list) else [value]
-    return bool(names) and all(
-        isinstance(name, str) and name in (*_PYTHON, "boolean", "null") for name in names
-    )
+    known = (*_PYTHON, "boolean", "null")
+    return bool(names) and all(isinstance(name, str) and name in known for name in names)
 
 
 @cache
@@ -189,8 +177,8 @@ def _of_type(path: Place, node: Any, kind: str) -> list[Place]:
 
 
 def _subset(schema: Any) -> Iterator[Finding]:
-    levels = list(nodes(schema, _STRICT))
-    known = {"#", *(f"#/{key}/{name}" for key in _NAMED[1:3] for name in part(schema, key, dict))}
+    levels = list(nodes(schema, _KEPT))
+    known = {"#", *(f"#/{key}/{name}" for key in _NAMES[1:] for name in part(schema, key, dict))}
     yield from (finding for path, node, _ in levels for finding in _strict(path, node, known))
     yield from (((), "limits", count) for count in _counts(levels) if count[0] > count[2])
 
@@ -203,7 +191,7 @@ def _strict(path: Place, node: Any, known: set[str]) -> Iterator[Finding]:
         if isinstance(node["$ref"], str) and node["$ref"] not in known:
             yield path, "reference_target", ()
         return
-    yield from ((path, "permitted", (key,)) for key in node if key in _REFUSED)
+    yield from ((path, "permitted", (key,)) for key in node if key in _STRICTLY)
     if node.keys().isdisjoint(("type", "anyOf", "oneOf", "allOf")):
         yield path, "type", ()
     for where in _of_type(path, node, "object"):
@@ -216,10 +204,7 @@ def _strict(path: Place, node: Any, known: set[str]) -> Iterator[Finding]:
 
 
 def _object(path: Place, node: dict) -> Iterator[Finding]:
-    properties, required = (
-        part(node, "properties", dict),
-        {str(name) for name in part(node, "required", list)},
-    )
+    properties, required = part(node, "properties", dict), set(map(str, part(node, "required", list)))
     if node.get("additionalProperties") is not False:
         yield path, "closed", ()
     if path and "properties" not in node:
@@ -231,7 +216,7 @@ def _object(path: Place, node: dict) -> Iterator[Finding]:
 def _counts(levels: list[tuple[Place, Any, int]]) -> Iterator[tuple[int, str, int]]:
     found = [node for _, node, _ in levels]
     enums = [part(node, "enum", list) for node in found]
-    texts = [name for node in found for key in _NAMED[:3] for name in part(node, key, dict)]
+    texts = [name for node in found for key in _NAMES for name in part(node, key, dict)]
     texts += [value for values in enums for value in values]
     texts += [node["const"] for node in found if isinstance(node, dict) and "const" in node]
     yield max(level for _, _, level in levels), "levels of nesting", MAX_LEVELS
