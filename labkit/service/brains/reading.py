@@ -62,9 +62,7 @@ def read_tool(tool: ToolSpec) -> Reading:
         kind = next((kind for kind in ("not", "when") if _CONTRACT[kind].search(sentence)), "what")
         said[kind].append(terms(sentence))
     inner = properties(tool.parameters)
-    fields = (
-        terms(f"{name} {part.get('description', '')} {part.get('enum', '')}") for name, part in inner.items()
-    )
+    fields = (terms(f"{k} {part.get('description', '')} {part.get('enum', '')}") for k, part in inner.items())
     name = terms(tool.name)
     strength: dict[str, float] = {}
     for weight, texts in ((1.6, [name]), (1.5, said["when"]), (0.8, said["what"]), (0.3, fields)):
@@ -86,10 +84,9 @@ def kind_of(name: str, schema: dict[str, Any]) -> str | None:
     >>> kind_of("order_id", {}), kind_of("q", {"description": "a city"}), kind_of("x", {})
     ('id', 'city', None)
     """
-    sources = [
-        text for text in (name, schema.get("format"), schema.get("description")) if isinstance(text, str)
-    ]
-    return next((kind for text in sources for kind, shape in _KINDS.items() if shape.search(text)), None)
+    sources = name, schema.get("format"), schema.get("description")
+    texts = [text for text in sources if isinstance(text, str)]
+    return next((kind for text in texts for kind, shape in _KINDS.items() if shape.search(text)), None)
 
 
 def properties(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:

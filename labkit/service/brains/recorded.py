@@ -21,9 +21,7 @@ from labkit.protocol.messages import Reply
 from labkit.service.decide import Ask, Brain, Decision
 
 PRIVATE = re.compile(r"\bsk-[\w*-]{8,}|\b(?:org|proj|user|acct)[-_][A-Za-z0-9]{16,}")
-KEPT_HEADERS = re.compile(
-    r"content-type|openai-(version|processing-ms)|retry-after|x-ratelimit|x-should-retry"
-)
+KEPT_HEADERS = re.compile("content-type|openai-(version|processing-ms)|retry-after|x-(ratelimit|should)")
 Json = dict[str, Any]
 
 
@@ -120,9 +118,8 @@ def _events(sse: str) -> list[Json]:
 
 
 def _only(events: list[Json], index: int) -> list[Json]:
-    return [
-        {**e, "choices": [{**c, "index": 0} for c in e["choices"] if c["index"] == index]} for e in events
-    ]
+    ours = ([{**c, "index": 0} for c in event["choices"] if c["index"] == index] for event in events)
+    return [{**event, "choices": choices} for event, choices in zip(events, ours, strict=True)]
 
 
 def _assembled(assembly: chat.Assembly | responses.Assembly, events: list[Json]) -> Reply:
@@ -151,9 +148,8 @@ class Recorder:
 
     def __init__(self, path: Path | str):
         if Path(path).exists():
-            raise BadSetup(
-                f"{path} is there already", hint="Name a new file for the recording, or delete it."
-            )
+            hint = "Name a new file for the recording, or delete it."
+            raise BadSetup(f"{path} is there already", hint=hint)
         self.path, self.lock, self.interactions = Path(path), Lock(), []
 
     def keep(self, response: httpx2.Response) -> None:
@@ -166,17 +162,16 @@ class Recorder:
 
     def _add(self, response: httpx2.Response) -> None:
         request, kind = response.request, response.headers.get("content-type", "")
+        exchange = {
+            "host": request.url.host,
+            "path": request.url.path,
+            "request": json_or_text(request.content.decode("utf-8", "replace")),
+            "status": response.status_code,
+            "headers": {k: v for k, v in response.headers.items() if KEPT_HEADERS.match(k)},
+            "sse" if "event-stream" in kind else "response": json_or_text(response.text),
+        }
         with self.lock:
-            self.interactions.append(
-                {
-                    "host": request.url.host,
-                    "path": request.url.path,
-                    "request": json_or_text(request.content.decode("utf-8", "replace")),
-                    "status": response.status_code,
-                    "headers": {k: v for k, v in response.headers.items() if KEPT_HEADERS.match(k)},
-                    "sse" if "event-stream" in kind else "response": json_or_text(response.text),
-                }
-            )
+            self.interactions.append(exchange)
             whole = {"origin": "recorded by labkit", "interactions": self.interactions}
             write_text(self.path, scrub(json.dumps(whole, ensure_ascii=False, indent=1)) + "\n")
 

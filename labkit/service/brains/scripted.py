@@ -1,4 +1,4 @@
-"""Brains that are told what to say: a script, one that obeys, and some with a bad habit."""
+"""Brains that are told what to say: a script, one that obeys, and one with a bad habit."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -35,10 +35,9 @@ def script(*steps: Step) -> Brain:
     def brain(ask: Ask) -> Decision:
         number = next(numbers)
         if number >= len(steps):
+            said = f"the script has {len(steps)} steps, and this is request {number + 1}"
             hint = "Give script() a step for every request, or end the loop that asks again."
-            raise ScriptEnded(
-                f"the script has {len(steps)} steps, and this is request {number + 1}", hint=hint
-            )
+            raise ScriptEnded(said, hint=hint)
         return _decision(steps[number], ask)
 
     return brain
@@ -63,21 +62,9 @@ def obedient(ask: Ask) -> Decision:
     return _calls(ask, wanted) if wanted else Decision(text=_answer(ask))
 
 
-def stubborn(ask: Ask) -> Decision:
-    """Answers out of its head unless it is forced to call."""
-    return obedient(ask) if ask.mode == "required" else Decision(text="I know that without looking it up.")
-
-
 def looping(ask: Ask) -> Decision:
     """Calls for ever, whatever came back; only `tool_choice` none stops it."""
     return obedient(ask) if ask.mode == "none" else _calls(ask, _likely(ask) or ask.callable[0])
-
-
-def breathless(ask: Ask) -> Decision:
-    """Breaks off in the middle of its arguments, as a model without strict mode can."""
-    whole = obedient(ask)
-    calls = (ToolCall(c.id, c.name, c.arguments[: len(c.arguments) * 2 // 3]) for c in whole.calls)
-    return Decision(text=whole.text, calls=tuple(calls))
 
 
 def _request(ask: Ask) -> str:
