@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from labkit.execution.detect import Detector, Finding, plain
+from labkit.execution.detect import Detector, plain
 from labkit.execution.outcome import Observation, Prepared, success_result, to_json
 from labkit.execution.permission import Allow, AskPerson, Deny, PermissionRequest, Policy, Verdict
 from labkit.protocol.errors import BadTool
@@ -164,18 +164,9 @@ def withhold(text: str) -> str:
     return OMITTED if text else text
 
 
-def screen(
-    detector: Detector, at: float = 0.5, report: Callable[[str, Finding], None] | None = None
-) -> Change:
-    """Leave out what the detector scores `at` or more; every finding is reported."""
-
-    def screened(text: str) -> str:
-        finding = detector(text)
-        if report:
-            report(text, finding)
-        return OMITTED if finding.score >= at else text
-
-    return screened
+def screen(detector: Detector, at: float = 0.5) -> Change:
+    """Leave out what the detector scores `at` or more."""
+    return lambda text: OMITTED if detector(text).score >= at else text
 
 
 def asked_for(words: Mapping[str, str]) -> Callable[[str], set[str]]:
@@ -244,9 +235,8 @@ def stands_in(value: Any, words: str) -> bool:
 
 def egress(secrets: Iterable[str]) -> Policy:
     """Refuse a call that carries a secret or a canary out, also encoded, spaced out, in hex or reversed."""
-    needles = {
-        form for text in secrets for form in (bare(text), bare(text)[::-1], text.encode().hex()) if form
-    }
+    forms = ((bare(text), bare(text)[::-1], text.encode().hex()) for text in secrets)
+    needles = {form for each in forms for form in each if form}
 
     def judged(request: PermissionRequest) -> Verdict:
         told = bare(" ".join(map(str, leaves(request.arguments.model_dump(), viewed=True))))

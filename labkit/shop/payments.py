@@ -14,13 +14,16 @@ from labkit.execution.ledger import Answer
 from labkit.execution.outcome import to_json
 from labkit.protocol.errors import Transient
 
+Moment = Literal["before", "after"]
+Transaction = Callable[[], AbstractContextManager[Connection]]
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """What goes wrong at request number `at` (from 1): `act` runs before the work is done or after it."""
 
     at: int
-    moment: Literal["before", "after"]
+    moment: Moment
     act: Callable[[], None]
 
 
@@ -43,14 +46,12 @@ def throttled(at: int, retry_after: float | None = None) -> Fault:
     return Fault(at, "before", refuse)
 
 
-def slow(
-    at: int, seconds: float, moment: Literal["before", "after"] = "before", sleep: Any = time.sleep
-) -> Fault:
+def slow(at: int, seconds: float, moment: Moment = "before", sleep: Any = time.sleep) -> Fault:
     """The work is done `seconds` late, or its reply comes late."""
     return Fault(at, moment, lambda: sleep(seconds))
 
 
-def killed(at: int, moment: Literal["before", "after"] = "after") -> Fault:
+def killed(at: int, moment: Moment = "after") -> Fault:
     """The process dies on the spot, with exit status 9."""
     return Fault(at, moment, lambda: os._exit(9))
 
@@ -62,9 +63,7 @@ def _break_connection() -> None:
 class Payments:
     """Does a piece of work once for each operation id, in one transaction with the note that it is done."""
 
-    def __init__(
-        self, transaction: Callable[[], AbstractContextManager[Connection]], faults: Sequence[Fault], at: str
-    ):
+    def __init__(self, transaction: Transaction, faults: Sequence[Fault], at: str):
         self._transaction, self.faults, self._at, self._numbers = transaction, tuple(faults), at, count(1)
 
     def perform(self, operation_id: str, kind: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:

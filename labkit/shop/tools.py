@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -18,29 +18,29 @@ from labkit.protocol.errors import BusinessRule
 from labkit.protocol.tools import CallContext, Toolbox, make_tool
 from labkit.shop.world import NOW, Row, Shop
 
-OrderId = Annotated[
-    str, Field(description="订单号，五位数字。Order number, e.g. 10001.", pattern="^[0-9]{5}$")
-]
-TicketId = Annotated[str, Field(description="工单号。Ticket number, e.g. T-1001.", pattern="^T-[0-9]{4}$")]
-Day = Annotated[str, Field(description="日期。Day, YYYY-MM-DD.", pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
-City = Annotated[str, Field(description="城市名称，例如 北京。City, e.g. London.")]
-Street = Annotated[str, Field(description="街道和门牌。Street and number.")]
-Keyword = Annotated[str, Field(description="一个关键词，例如 耳机。One keyword, e.g. umbrella.")]
-State = Annotated[Literal["open", "closed"], Field(description="工单状态。State of the tickets.")]
-MailId = Annotated[int, Field(description="邮件编号。Mail number, e.g. 1.")]
-Reason = Annotated[str, Field(description="客户给出的理由。The customer's reason.")]
-Recipient = Annotated[str, Field(description="收件人邮箱。E-mail address.", pattern="^[^@ ]+@[^@ ]+$")]
-About = Annotated[str, Field(description="所涉订单号或工单号。Order or ticket that it is about, e.g. 10001.")]
-Topic = Annotated[
-    Literal["order", "delivery", "refund", "complaint"], Field(description="事由。What it is about.")
-]
-Subject = Annotated[str, Field(description="标题。Subject line.")]
-Body = Annotated[str, Field(description="正文，用客户的语言。Text, in the customer's language.")]
-Invoice = Annotated[str, Field(description="应付发票号。Invoice that is paid, e.g. INV-7.")]
-Account = Annotated[str, Field(description="收款账户。Account that receives the money.")]
-Amount = Annotated[
-    str, Field(description="金额，两位小数。Amount, e.g. 19.90.", pattern=r"^[0-9]{1,7}\.[0-9]{2}$")
-]
+
+def told(kind: Any, description: str, pattern: str | None = None) -> Any:
+    """The type of an argument, with what the model is told about it."""
+    return Annotated[kind, Field(description=description, pattern=pattern)]
+
+
+OrderId = told(str, "订单号，五位数字。Order number, e.g. 10001.", "^[0-9]{5}$")
+TicketId = told(str, "工单号。Ticket number, e.g. T-1001.", "^T-[0-9]{4}$")
+Day = told(str, "日期。Day, YYYY-MM-DD.", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+City = told(str, "城市名称，例如 北京。City, e.g. London.")
+Street = told(str, "街道和门牌。Street and number.")
+Keyword = told(str, "一个关键词，例如 耳机。One keyword, e.g. umbrella.")
+State = told(Literal["open", "closed"], "工单状态。State of the tickets.")
+MailId = told(int, "邮件编号。Mail number, e.g. 1.")
+Reason = told(str, "客户给出的理由。The customer's reason.")
+Recipient = told(str, "收件人邮箱。E-mail address.", "^[^@ ]+@[^@ ]+$")
+About = told(str, "所涉订单号或工单号。Order or ticket that it is about, e.g. 10001.")
+Topic = told(Literal["order", "delivery", "refund", "complaint"], "事由。What it is about.")
+Subject = told(str, "标题。Subject line.")
+Body = told(str, "正文，用客户的语言。Text, in the customer's language.")
+Invoice = told(str, "应付发票号。Invoice that is paid, e.g. INV-7.")
+Account = told(str, "收款账户。Account that receives the money.")
+Amount = told(str, "金额，两位小数。Amount, e.g. 19.90.", r"^[0-9]{1,7}\.[0-9]{2}$")
 
 _ORDER = """SELECT o.id AS order_id, o.state, p.name AS product, o.sku, o.quantity, o.amount, o.city,
     o.address, o.tracking, o.due, o.note, (SELECT coalesce(-sum(amount), 0) FROM payments

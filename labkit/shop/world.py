@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from os import PathLike, fspath
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -29,16 +29,12 @@ class Shop:
     [{'state': 'shipped', 'tracking': 'SF123'}]
     """
 
-    def __init__(
-        self, path: str | PathLike[str] = ":memory:", *, seed: int = 0, faults: Sequence[Fault] = ()
-    ):
-        self._lock = threading.RLock()
-        self._database = sqlite3.connect(
-            fspath(path), timeout=30, isolation_level=None, check_same_thread=False
-        )
+    def __init__(self, path: str | Path = ":memory:", *, seed: int = 0, faults: Sequence[Fault] = ()):
+        self._lock, shared = threading.RLock(), {"isolation_level": None, "check_same_thread": False}
+        self._database = sqlite3.connect(path, timeout=30, **shared)
         self._database.row_factory = sqlite3.Row
         self.close = weakref.finalize(self, self._database.close)
-        if fspath(path) == ":memory:":
+        if str(path) == ":memory:":
             _first_morning(seed).backup(self._database)
         self._database.execute("PRAGMA journal_mode = WAL")
         self.payments = Payments(self.transaction, faults, NOW)
