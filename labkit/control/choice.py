@@ -120,6 +120,5 @@ def check_calls(calls: Sequence[ToolCall], most: int) -> None:
     labkit.protocol.errors.TooManyCalls: 3 calls in one turn, at most 2. None ran: decide again with fewer.
     """
     if len(calls) > most:
-        raise TooManyCalls(
-            f"{len(calls)} calls in one turn, at most {most}", hint="None ran: decide again with fewer."
-        )
+        hint = "None ran: decide again with fewer."
+        raise TooManyCalls(f"{len(calls)} calls in one turn, at most {most}", hint=hint)

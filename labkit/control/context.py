@@ -16,6 +16,9 @@ from labkit.protocol.families import Family
 from labkit.protocol.messages import Message, ToolCall, assistant, system, tool, user
 from labkit.protocol.tokens import count_message, count_tools
 
+Chain = Sequence[Message]
+Tools = Sequence[dict[str, Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -53,7 +56,7 @@ class Context:
         shown = (message for n, example in enumerate(self.examples, 1) for message in example.chain(n))
         return (system(self.rules), *shown)
 
-    def messages(self, history: Sequence[Message], state: str = "") -> tuple[Message, ...]:
+    def messages(self, history: Chain, state: str = "") -> tuple[Message, ...]:
         """The whole chain of a request; the state of this run comes last, since it changes every time."""
         return (*self.prefix(), *history, *_state(state))
 
@@ -71,13 +74,7 @@ def _state(text: str) -> tuple[Message, ...]:
     return (system(text),) if text else ()
 
 
-def layers(
-    context: Context,
-    tools: Sequence[dict[str, Any]],
-    history: Sequence[Message],
-    family: Family,
-    state: str = "",
-) -> dict[str, int]:
+def layers(context: Context, tools: Tools, history: Chain, family: Family, state: str = "") -> dict[str, int]:
     """Tokens of each layer of a request, in the order in which the model reads them."""
     rules, *examples = context.prefix()
     names = ("rules", "examples", "history", "state")
@@ -86,9 +83,7 @@ def layers(
     return {"tools": count_tools(tools, family)} | tokens
 
 
-def trim(
-    chain: Sequence[Message], limit: int, size: Callable[[Sequence[Message]], int] = len, keep: int = 0
-) -> tuple[Message, ...]:
+def trim(chain: Chain, limit: int, size: Callable[[Chain], int] = len, keep: int = 0) -> tuple[Message, ...]:
     """Drop the oldest units until `size` is at most `limit`; a call and its results are one unit (H03).
 
     The first `keep` messages, system messages, the last request and the last unit stay; raises `BadChain`

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ValidationError
 
 from labkit.protocol.errors import InvalidArguments, ModelError, TruncatedArguments
 
+Model = type[BaseModel]
+
 log = logging.getLogger(__name__)
 _ENDLESS = re.compile(r"NaN|Infinity|[eE]\+?\d{3}|\d{300}")  # may become a number that JSON does not have
 
 
-def parse_arguments(
-    text: Any, model: type[BaseModel], *, lenient: bool = False, truncated: bool = False
-) -> BaseModel:
+def parse_arguments(text: Any, model: Model, *, lenient: bool = False, truncated: bool = False) -> BaseModel:
     """The checked arguments of a call: "", blanks and null mean {}; 20.0 is an integer, "20" is a string.
 
     `lenient` also reads a name in another case, and a string that holds what its field asks for, like "20",
@@ -86,14 +86,14 @@ def _fold(name: str) -> str:
     return re.sub(r"[\W_]", "", name).casefold()
 
 
-def _own_names(value: dict[str, Any], model: type[BaseModel], notes: list[str]) -> dict[str, Any]:
+def _own_names(value: dict[str, Any], model: Model, notes: list[str]) -> dict[str, Any]:
     own = {_fold(name): name for name in model.model_fields if name not in value}
     names = {key: own.pop(_fold(key), key) if key not in model.model_fields else key for key in value}
     notes += [f"{key} means {name}" for key, name in names.items() if key != name]
     return {names[key]: item for key, item in value.items()}
 
 
-def _validated(value: dict[str, Any], model: type[BaseModel], lenient: bool, notes: list[str]) -> BaseModel:
+def _validated(value: dict[str, Any], model: Model, lenient: bool, notes: list[str]) -> BaseModel:
     try:
         return model.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
@@ -113,7 +113,7 @@ def _held(text: str) -> Any:
         return text
 
 
-def _words(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
+def _words(fault: Mapping[str, Any], model: Model) -> str:
     place = ".".join(map(str, fault["loc"])) or "arguments"
     if fault["type"] == "missing":
         return f"missing required argument: {place}"

@@ -89,9 +89,7 @@ class Tool:
         return {**texts, "strict": self.strict, "parameters": self.schema}
 
 
-def make_tool(
-    function: Callable[..., Any], *, effect: str, use_when: str, not_when: str, **rest: Any
-) -> Tool:
+def make_tool(function: Callable, *, effect: str, use_when: str, not_when: str, **rest: Any) -> Tool:
     """A tool made of a described function; name, summary and arguments are the function's own.
 
     Raises `BadTool`, naming function and argument, for what breaks the contract; `rest` are fields of `Tool`.
@@ -102,10 +100,9 @@ def make_tool(
     labkit.protocol.errors.BadTool: get_time: argument 'city' has no annotation. The schema is made of it.
     """
     summary = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
-    rest["examples"] = tuple(rest.get("examples", ()))
-    tool = Tool(
-        function.__name__, summary, use_when, not_when, arguments_model(function), function, effect, **rest
-    )
+    rest |= {"examples": tuple(rest.get("examples", ())), "effect": effect}
+    takes = arguments_model(function)
+    tool = Tool(function.__name__, summary, use_when, not_when, takes, function, **rest)
     for text in _breaches(tool):
         raise BadTool(f"{tool.name}: {text}")
     try:
