@@ -14,7 +14,7 @@ from labkit.measure import report, trace
 from labkit.measure.cases import golden, load_cases
 from labkit.measure.gate import decide, load_rules, repeats_for
 from labkit.measure.metrics import METRICS, Row, scores
-from labkit.measure.runner import Desk, aevaluate, async_desk_unit, desk_unit, evaluate, spacing
+from labkit.measure.runner import Desk, aevaluate, desk_unit, spacing
 from labkit.measure.stats import paired
 from labkit.protocol.errors import BadFile, BadSetup
 
@@ -49,17 +49,17 @@ def run_eval(
     if not (offline or yes):
         words = f"{size} samples: about {size * REQUESTS} requests and {size * TOKENS} tokens. Go on?"
         typer.confirm(words, abort=True)
-    version, shown = f"{prompt.stem if prompt else 'none'}-{crc32(rules.encode()):08x}", {"quiet": False}
+    version = f"{prompt.stem if prompt else 'none'}-{crc32(rules.encode()):08x}"
     if others := {row.get("version") for row in read_appended(out)} - {version}:
         raise BadSetup(f"{out} holds rows of {others.pop()}, not of {version}", hint="Take another file.")
+    unit = desk_unit(
+        Desk(client, model, rules, asynchronous=not offline and engine != "ray"), version=version
+    )
     if engine == "ray":
-        _on_ray(chosen, repeats, desk_unit(Desk(client, model, rules), version=version), out, concurrency)
-    elif offline:
-        evaluate(chosen, repeats, desk_unit(Desk(client, model, rules), version=version), out, **shown)
+        _on_ray(chosen, repeats, unit, out, concurrency)
     else:
-        gap = spacing(REQUESTS, TOKENS, requests_per_minute, tokens_per_minute)
-        unit = async_desk_unit(Desk(client, model, rules, asynchronous=True), version=version)
-        asyncio.run(aevaluate(chosen, repeats, unit, out, concurrency=concurrency, gap=gap, **shown))
+        gap = 0 if offline else spacing(REQUESTS, TOKENS, requests_per_minute, tokens_per_minute)
+        asyncio.run(aevaluate(chosen, repeats, unit, out, concurrency=concurrency, gap=gap, quiet=False))
     _finish(_rows(out))
 
 
@@ -141,10 +141,7 @@ def worst(
     most: int = 5,
 ):
     """The slowest or dearest runs, by any number of a run."""
-    try:
-        found = trace.worst(trace.database(_records(file)), by, most)
-    except ValueError as error:
-        raise BadSetup(str(error), hint="Take seconds, usd, retry_count, input_tokens …") from None
+    found = trace.worst(trace.database(_records(file)), by, most)
     print("\n".join(f"{name} {value}" for name, value in found))
 
 

@@ -38,15 +38,10 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which wanted call each made call fits (`pairs`: wanted index, made index), and what is left over."""
+    """Which wanted call each made call fits (`pairs`: wanted index, made index); `exact`: one to one."""
 
     pairs: tuple[tuple[int, int], ...]
-    missing: tuple[int, ...]
-    extra: tuple[int, ...]
-
-    @property
-    def exact(self) -> bool:
-        return not self.missing and not self.extra
+    exact: bool
 
 
 def tidy(text: str) -> str:
@@ -123,12 +118,7 @@ def match_calls(
         pairs = [(i, i) for i in range(min(len(made), len(wanted))) if edges[i][i]]
     else:
         pairs = _maximum_matching(edges, len(made))
-    paired_wanted, paired_made = {w for w, _ in pairs}, {m for _, m in pairs}
-    return Match(
-        tuple(sorted(pairs)),
-        tuple(w for w in range(len(wanted)) if w not in paired_wanted),
-        tuple(m for m in range(len(made)) if m not in paired_made),
-    )
+    return Match(tuple(sorted(pairs)), len(made) == len(wanted) == len(pairs))
 
 
 def _maximum_matching(edges: list[list[bool]], width: int) -> list[tuple[int, int]]:

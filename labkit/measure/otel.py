@@ -66,11 +66,9 @@ def _tool(call: CallRecord, tracer: Tracer, context: Context, end: int) -> None:
         "gen_ai.tool.call.result": call.result_preview,
         "labkit.attempts": call.attempts,
     }
-    start = end - int(call.seconds * SECOND)
-    span = tracer.start_span(
-        f"execute_tool {call.tool_name}", context, attributes=attributes, start_time=start
-    )
-    if call.error_type:
-        span.set_attribute("error.type", call.error_type)
+    failed = {"error.type": call.error_type} if call.error_type else {}
+    name, start = f"execute_tool {call.tool_name}", end - int(call.seconds * SECOND)
+    span = tracer.start_span(name, context, attributes=attributes | failed, start_time=start)
+    if failed:
         span.set_status(Status(StatusCode.ERROR, call.error_type))
     span.end(end)

@@ -19,20 +19,21 @@ from labkit.service.replies import as_json
 
 
 def straight(client: Client, path: str, body: dict[str, Any], *, stream: bool = False) -> Any:
-    """The service behind an offline client, asked without HTTP.
+    """The service behind an offline client, asked without HTTP, unless it plans trouble on the way.
 
     >>> from labkit.connect import connect
     >>> body = {"model": "gpt-4.1-mini", "messages": [{"role": "user", "content": "hi"}]}
     >>> straight(connect("sim"), "/chat/completions", body)["object"]
     'chat.completion'
     """
-    key = {"authorization": f"Bearer {client.api_key}"}
-    answer = service(client).handle("POST", f"/v1{path}", key, as_json(body))
+    asked, key = service(client), {"authorization": f"Bearer {client.api_key}"}
+    if stream or asked.faults:
+        return post(client, path, body, stream=stream)
+    answer = asked.handle("POST", f"/v1{path}", key, as_json(body))
     if answer.status == 200:
         return json.loads(answer.body)
-    request = httpx2.Request("POST", client.base_url.join(path))
-    reply = httpx2.Response(answer.status, headers=answer.headers, content=answer.body, request=request)
-    raise client._make_status_error_from_response(reply)
+    said = {"headers": answer.headers, "content": answer.body}
+    return _read(client, httpx2.Response(answer.status, request=httpx2.Request("POST", path), **said))
 
 
 def quick(client: Client, path: str, body: dict[str, Any], *, stream: bool = False) -> Any:

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from openai import AsyncOpenAI
 from pydantic import TypeAdapter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -75,7 +76,10 @@ def _online(which: str, asynchronous: bool) -> Client:
 
 
 class Sample:
-    """One case in a shop of its own: the agent before its run, the row after it."""
+    """One case in a shop of its own: the agent before its run, the row after it.
+
+    An agent with an `AsyncOpenAI` waits for the network side by side with others: its row is awaited.
+    """
 
     def __init__(self, build: Build, case: Case, repeat: int, version: str = ""):
         self.case, self.version = case, version
@@ -93,25 +97,18 @@ class Sample:
         seen = {"expected": expected, "called": list(trace.tool_names), "trace": plain(trace)}
         return self.about | seen | graded(lambda: _GRADE.dump_python(grade(self.case, state, changes)))
 
+    def run(self) -> Row | Awaitable[Row]:
+        if isinstance(self.agent.client, AsyncOpenAI):
+            return self._arun()
+        return self.row(run(self.agent, self.case.input, **self.who))
 
-def desk_unit(build: Build, *, version: str = "") -> Callable[[Case, int], Row]:
+    async def _arun(self) -> Row:
+        return self.row(await arun(self.agent, self.case.input, **self.who))
+
+
+def desk_unit(build: Build, *, version: str = "") -> Unit:
     """The unit for the shop: a fresh shop, one traced run of the agent that `build` makes, one grade."""
-
-    def unit(case: Case, repeat: int) -> Row:
-        sample = Sample(build, case, repeat, version)
-        return sample.row(run(sample.agent, case.input, **sample.who))
-
-    return unit
-
-
-def async_desk_unit(build: Build, *, version: str = "") -> Callable[[Case, int], Awaitable[Row]]:
-    """The same for an agent with an `AsyncOpenAI`, so that samples wait for the network side by side."""
-
-    async def unit(case: Case, repeat: int) -> Row:
-        sample = Sample(build, case, repeat, version)
-        return sample.row(await arun(sample.agent, case.input, **sample.who))
-
-    return unit
+    return lambda case, repeat: Sample(build, case, repeat, version).run()
 
 
 def graded(grader: Callable[[], Row]) -> Row:

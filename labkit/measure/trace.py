@@ -17,6 +17,7 @@ from labkit.control.choice import Parameters
 from labkit.execution.outcome import Observation, redact
 from labkit.files import append_jsonl, read_appended
 from labkit.measure.cost import money, price_of
+from labkit.protocol.errors import BadSetup
 from labkit.protocol.messages import Message, Usage
 from labkit.runtime import Agent, State, run
 from labkit.runtime.machine import choice_now
@@ -199,7 +200,8 @@ def mixed_up(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
 def worst(db: sqlite3.Connection, column: str, most: int = 5) -> list[tuple[str, Any]]:
     """The runs with the most of a number: "seconds", "usd", "retry_count", "input_tokens" …"""
     if column not in {row[1] for row in db.execute("PRAGMA table_info(runs)")}:
-        raise ValueError(f"a run has no column {column!r}")
+        hint = "Take seconds, usd, retry_count, input_tokens …"
+        raise BadSetup(f"a run has no column {column!r}", hint=hint)
     order = f"CAST({column} AS REAL) DESC"
     return db.execute(
         f"SELECT correlation_id, {column} FROM runs ORDER BY {order} LIMIT ?", [most]

@@ -43,8 +43,11 @@ def test_matching_is_not_greedy():
 
 def test_a_duplicate_call_is_extra_and_a_lost_one_is_missing():
     call = Made("f", {"x": 1})
-    match = match_calls([call, call], [Wanted("f", {"x": [1]}), Wanted("g", {})])
-    assert (match.missing, match.extra) == ((1,), (1,))
+    wanted = [Wanted("f", {"x": [1]}), Wanted("g", {})]
+    assert match_calls([call], wanted[:1]).exact
+    for made, asked in (([call, call], wanted[:1]), ([call], wanted), ([call, call], wanted)):
+        match = match_calls(made, asked)
+        assert match.pairs == ((0, 0),) and not match.exact
 
 
 @pytest.mark.parametrize(

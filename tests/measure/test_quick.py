@@ -12,6 +12,8 @@ from labkit.execution.permission import Allow
 from labkit.measure.quick import quick, straight
 from labkit.runtime import Agent, arun, run
 from labkit.runtime.drive import post
+from labkit.service.decide import Decision
+from labkit.service.faults import Fault
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
 
@@ -82,6 +84,20 @@ def test_a_stream_is_left_to_the_sdk():
     head = {"content-type": "text/event-stream"}
     client = one_client(lambda request: httpx2.Response(200, headers=head, content=lines))
     assert list(quick(client, PATH, BODY, stream=True)) == [{"a": 1}]
+
+
+@pytest.mark.parametrize("fault", [Fault(1, lost=True), Fault(1, wait=9)])
+def test_trouble_on_the_way_is_met_on_the_way(fault):
+    """A lost reply, a wait longer than the client's patience: there is no way without HTTP to have them."""
+    errors = []
+    for door in (post, straight):
+        client = connect("script", lambda ask: Decision("never heard"), faults=[fault]).with_options(
+            timeout=1
+        )
+        with pytest.raises(openai.APIConnectionError) as caught:
+            door(client, PATH, BODY)
+        errors.append(type(caught.value))
+    assert errors[0] is errors[1]
 
 
 def desk(client, model="gpt-4.1-mini", **options):

@@ -16,7 +16,6 @@ from labkit.measure.metrics import scores
 from labkit.measure.runner import (
     Desk,
     aevaluate,
-    async_desk_unit,
     desk_unit,
     evaluate,
     graded,
@@ -48,7 +47,7 @@ def rows_one_by_one(tmp_path_factory):
 
 
 def test_async_samples_side_by_side_give_the_same_rows(rows_one_by_one, tmp_path):
-    unit = async_desk_unit(Desk("sim", asynchronous=True))
+    unit = desk_unit(Desk("sim", asynchronous=True))
     asyncio.run(aevaluate(CASES, 2, unit, tmp_path / "rows.jsonl", concurrency=5))
     assert _comparable(tmp_path / "rows.jsonl") == rows_one_by_one
 

@@ -9,7 +9,7 @@ from labkit.connect import connect
 from labkit.execution.executor import Executor
 from labkit.execution.permission import Allow
 from labkit.measure import trace
-from labkit.protocol.errors import BadFile
+from labkit.protocol.errors import BadFile, BadSetup
 from labkit.runtime import Agent
 from labkit.service.brains.scripted import call, script
 from labkit.shop.tools import shop_tools
@@ -120,7 +120,7 @@ def test_loading_the_same_runs_twice_does_not_double_them(record, tmp_path):
 def test_the_dearest_run_is_found_and_a_wrong_column_refused(record):
     db = trace.database([record, replace(record, correlation_id="dear", usd="0.9")])
     assert trace.worst(db, "usd", 1) == [("dear", "0.9")]
-    with pytest.raises(ValueError, match="no column"):
+    with pytest.raises(BadSetup, match="no column"):
         trace.worst(db, "usd; DROP TABLE runs")
 
 
