@@ -13,11 +13,12 @@ from typing import Any
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
 
+from labkit.protocol.arguments import read_json
 from labkit.protocol.errors import BadSetup
 from labkit.protocol.families import VENDORS, Vendor, vendor
 from labkit.service.api import Seen, Service
 from labkit.service.brains.local import Local, load
-from labkit.service.brains.recorded import Recorder, json_or_text, replay
+from labkit.service.brains.recorded import Recorder, replay
 from labkit.service.brains.simulated import simulated
 from labkit.service.decide import Brain
 from labkit.service.transport import Transport
@@ -99,8 +100,9 @@ def _online(which: str) -> tuple[Connection, str, None]:
 def _hooks(behind: Connection, record: str | Path | None, asynchronous: bool) -> dict[str, list[Any]]:
     def note(request: httpx2.Request) -> None:
         headers = {name: value for name, value in request.headers.items() if name != "authorization"}
-        body = json_or_text(request.content.decode("utf-8", "replace") or "null")
-        behind.sent.append(Seen(len(behind.sent) + 1, request.url.path, body, headers, status=0))
+        text = request.content.decode("utf-8", "replace") or "null"
+        said = Seen(len(behind.sent) + 1, request.url.path, read_json(text, text), headers, status=0)
+        behind.sent.append(said)
 
     async def note_async(request: httpx2.Request) -> None:
         note(request)

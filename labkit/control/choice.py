@@ -66,9 +66,8 @@ def parameters(
         notes.append(f"{vendor.name} has no strict: arguments may break the schema")
         for tool in result["tools"]:
             tool.get("function", tool).pop("strict")
-    refuses = next((who.name for who in (family, vendor) if who and not who.parallel_parameter), None)
-    if parallel is not None and refuses:
-        notes.append(f"{refuses} does not take parallel_tool_calls: count the calls in the back end")
+    if parallel is not None and family and not family.parallel_parameter:
+        notes.append(f"{family.name} does not take parallel_tool_calls: count the calls in the back end")
     elif parallel is not None:
         result["parallel_tool_calls"] = parallel
     if wire == "chat" and family and family.chat_tools != "always" and family.default_effort != "none":

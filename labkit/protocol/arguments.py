@@ -71,6 +71,18 @@ def _not_json(text: str, error: Exception, truncated: bool) -> ModelError:
     return InvalidArguments(f"arguments are not JSON: {error}{', the text stops halfway' * halfway}")
 
 
+def read_json(text: Any, otherwise: Any = None) -> Any:
+    """The value that a text holds as JSON, or else `otherwise`.
+
+    >>> read_json("[1]"), read_json("[1", "no JSON")
+    ([1], 'no JSON')
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return otherwise
+
+
 def _load(text: str) -> Any:
     return json.loads(text, parse_float=_number, parse_constant=_number)
 

@@ -45,7 +45,6 @@ class Vendor:
     code: str | None = None
     allowed_tools: bool = False
     forced_choice_with_thinking: bool = False
-    parallel_parameter: bool = False
     parallel_default: bool = False
     developer_role: bool = False
     strict: bool = False

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from labkit.protocol.arguments import read_json
 from labkit.protocol.errors import BadSetup
 from labkit.protocol.messages import Message, ToolCall, Usage
 from labkit.service.decide import Ask, Decision, ToolSpec
@@ -189,10 +190,7 @@ def _branch(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _read(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return None
+    value = read_json(text)
     fits = isinstance(value, dict) and isinstance(value.get("tool"), str)
     return value if fits and isinstance(value.get("arguments"), dict) else None
 

@@ -16,6 +16,7 @@ import httpx2
 
 from labkit.files import write_text
 from labkit.protocol import chat, responses
+from labkit.protocol.arguments import read_json
 from labkit.protocol.errors import BadFile, BadSetup, ScriptEnded
 from labkit.protocol.messages import Reply
 from labkit.service.decide import Ask, Brain, Decision
@@ -162,23 +163,16 @@ class Recorder:
 
     def _add(self, response: httpx2.Response) -> None:
         request, kind = response.request, response.headers.get("content-type", "")
+        body = request.content.decode("utf-8", "replace")
         exchange = {
             "host": request.url.host,
             "path": request.url.path,
-            "request": json_or_text(request.content.decode("utf-8", "replace")),
+            "request": read_json(body, body),
             "status": response.status_code,
             "headers": {k: v for k, v in response.headers.items() if KEPT_HEADERS.match(k)},
-            "sse" if "event-stream" in kind else "response": json_or_text(response.text),
+            "sse" if "event-stream" in kind else "response": read_json(response.text, response.text),
         }
         with self.lock:
             self.interactions.append(exchange)
             whole = {"origin": "recorded by labkit", "interactions": self.interactions}
             write_text(self.path, scrub(json.dumps(whole, ensure_ascii=False, indent=1)) + "\n")
-
-
-def json_or_text(text: str) -> Any:
-    """The value that a text holds as JSON, or else the text itself."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

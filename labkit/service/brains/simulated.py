@@ -17,6 +17,7 @@ from statistics import NormalDist
 from typing import Any
 from zlib import crc32
 
+from labkit.protocol.arguments import read_json
 from labkit.protocol.messages import Message, ToolCall
 from labkit.service.brains.filling import fill, kinds_in
 from labkit.service.brains.reading import ACTIONS, KNOWLEDGE, kind_of, properties, read_tool, terms
@@ -206,7 +207,7 @@ def _orders(ask: Ask, results: list[str]) -> list[ToolCall]:
     """The orders found in tool results, as calls; whatever text they want sent holds all that was read."""
     tools = {tool.name: tool for tool in ask.callable}
     orders: dict[tuple[str, str], ToolCall] = {}
-    sentences = (part for text in results for part in _SAYS["sentence"].split(str(_parsed(text))))
+    sentences = (part for text in results for part in _SAYS["sentence"].split(str(read_json(text, text))))
     for sentence in filter(_SAYS["order"].search, sentences):
         for clause in _SAYS["clause"].split(sentence):
             heard = {s.tool: sum(s.parts.get(part, 0) for part in _HEARD) for s in scores(ask, clause)}
@@ -217,13 +218,6 @@ def _orders(ask: Ask, results: list[str]) -> list[ToolCall]:
             if heard[name] > NO_TOOL:
                 orders.setdefault((name, sentence), _call(tools[name], arguments | read))
     return list(orders.values())
-
-
-def _parsed(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return text
 
 
 def _last_user(messages: Sequence[Message]) -> int:
@@ -260,6 +254,6 @@ def _prose(ask: Ask, results: list[str], missing: list[str]) -> str:
 
 
 def _facts(result: str) -> str:
-    value = _parsed(result)
+    value = read_json(result, result)
     value = value.get("data", value) if isinstance(value, dict) else value
     return (", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value))[:500]

@@ -6,19 +6,13 @@ from labkit.protocol.errors import WireError
 from labkit.protocol.families import Family
 from labkit.service.checks.chain import check_messages
 from labkit.service.checks.context import Body, CheckContext, first_broken
-from labkit.service.checks.fields import CHAT, CHAT_NAMES
+from labkit.service.checks.fields import CHAT, CHAT_NAMES, NEEDS
 from labkit.service.checks.schemas import check_chat_schemas
 from labkit.service.checks.shapes import fault
 from labkit.service.checks.vendors import check_vendor, reworded
 from labkit.service.checks.words import refuse
 
-COMPANIONS = (
-    ("needs_switch", "stream_options", "stream"),
-    ("needs_switch", "top_logprobs", "logprobs"),
-    ("needs_list", "tool_choice", "tools"),
-    ("needs_list", "parallel_tool_calls", "tools"),
-    ("needs_list", "function_call", "functions"),
-)
+LISTS = ("tools", "functions")
 WHILE_REASONING = ("presence_penalty", "frequency_penalty", "logprobs")
 INFERRED = ("gpt-6.1-terra",)  # what Chat says to its tools was concluded from its neighbours
 SPOKEN = {"custom": "custom tool"}
@@ -39,9 +33,9 @@ def check_chat(body: Any, context: CheckContext) -> WireError | None:
 
 def check_companions(body: Body, model: Family, context: CheckContext) -> WireError | None:
     """Parameters that need another one beside them."""
-    for rule, name, needed in COMPANIONS:
+    for name, needed in NEEDS.items():
         if body.get(name) is not None and not body.get(needed):
-            return refuse(rule, needed, path=name)
+            return refuse("needs_list" if needed in LISTS else "needs_switch", needed, path=name)
     return None
 
 

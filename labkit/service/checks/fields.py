@@ -29,6 +29,9 @@ def _read(source: str) -> tuple[Shapes, dict[str, Shapes]]:
     shapes, tables = dict(_SIMPLE), {}
     for block in re.split(r"\n\s*\n", re.sub(r"(?m)^#.*\n", "", source).strip()):
         title, *lines = block.strip().splitlines()
+        if title in ("[needs]", "[moved]"):
+            tables[title] = dict(map(str.split, lines))
+            continue
         rows: Shapes = {}
         for key, words in (line.split(None, 1) for line in lines):
             rows |= tables[words] if key == "+" else {key: _shape(words, shapes)}
@@ -87,3 +90,4 @@ def _bounds(words: str) -> tuple[float, float]:
 _SHAPES, _TABLES = _read(Path(__file__).with_name("fields.txt").read_text(encoding="utf-8"))
 CHAT, RESPONSES = _SHAPES["chat"], _SHAPES["responses"]
 CHAT_NAMES, RESPONSES_NAMES = ({key.rstrip("*") for key in _TABLES[name]} for name in ("chat", "responses"))
+NEEDS, MOVED = _TABLES["[needs]"], _TABLES["[moved]"]

@@ -7,20 +7,12 @@ from labkit.protocol.families import Family
 from labkit.service.checks.chain import check_items, check_state
 from labkit.service.checks.chat import says_json
 from labkit.service.checks.context import Body, CheckContext, first_broken
-from labkit.service.checks.fields import RESPONSES, RESPONSES_NAMES
+from labkit.service.checks.fields import MOVED, RESPONSES, RESPONSES_NAMES
 from labkit.service.checks.schemas import check_response_schemas
 from labkit.service.checks.shapes import fault
 from labkit.service.checks.vendors import reworded
 from labkit.service.checks.words import listed, refuse
 
-MOVED = {
-    "messages": "input",
-    "max_tokens": "max_output_tokens",
-    "max_completion_tokens": "max_output_tokens",
-    "response_format": "text.format",
-    "reasoning_effort": "reasoning.effort",
-    "verbosity": "text.verbosity",
-}
 DEFAULTS = {"temperature": 1, "top_p": 1, "presence_penalty": 0, "frequency_penalty": 0}
 HOSTED = ("file_search", "web_search", "web_search_preview", "code_interpreter", "image_generation", "mcp")
 ONLY_AUTO = ("gpt-5", "gpt-5-mini", "gpt-5-nano")
