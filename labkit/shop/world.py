@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from labkit.files import dataset
@@ -22,26 +21,26 @@ Snapshot = dict[str, dict[Any, Row]]
 class Shop:
     """Orders, customers, products, tickets, mail, calendar, weather, payments and operations in SQLite.
 
-    A file that holds a shop is opened as it is; a new one gets the rows of `datasets/shop/world.sql` and
-    forty more orders drawn with `seed`. `faults` trouble the payment service.
+    A file that holds a shop is opened as it is; a new one gets the rows of `datasets/shop/world.sql`.
+    `faults` trouble the payment service.
 
     >>> Shop().rows("SELECT state, tracking FROM orders WHERE id = ?", "10001")
     [{'state': 'shipped', 'tracking': 'SF123'}]
     """
 
-    def __init__(self, path: str | Path = ":memory:", *, seed: int = 0, faults: Sequence[Fault] = ()):
+    def __init__(self, path: str | Path = ":memory:", *, faults: Sequence[Fault] = ()):
         self._lock, shared = threading.RLock(), {"isolation_level": None, "check_same_thread": False}
         self._database = sqlite3.connect(path, timeout=30, **shared)
         self._database.row_factory = sqlite3.Row
         self.close = weakref.finalize(self, self._database.close)
         if str(path) == ":memory:":
-            _first_morning(seed).backup(self._database)
+            _first_morning().backup(self._database)
         self._database.execute("PRAGMA journal_mode = WAL")
         self.payments = Payments(self.transaction, faults, NOW)
         self.seen: tuple[Any, Snapshot] = None, {}
         with self.transaction() as database:
             if not self.rows("SELECT name FROM sqlite_master"):
-                _fill(database, seed)
+                _fill(database)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -58,32 +57,16 @@ class Shop:
 
 
 @cache
-def _first_morning(seed: int) -> sqlite3.Connection:
+def _first_morning() -> sqlite3.Connection:
     """A shop to copy, since most shops are opened in memory and live for one run."""
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    _fill(database, seed)
+    _fill(database)
     return database
 
 
-def _fill(database: sqlite3.Connection, seed: int) -> None:
+def _fill(database: sqlite3.Connection) -> None:
     for statement in dataset("shop/world.sql").read_text(encoding="utf-8").split(";\n"):
         database.execute(statement)
-    _more_orders(database, Random(seed))
-
-
-def _more_orders(database: sqlite3.Connection, random: Random) -> None:
-    customers = database.execute("SELECT id, tenant, city, address FROM customers").fetchall()
-    products = database.execute("SELECT sku, price FROM products").fetchall()
-    for number in range(30001, 30041):
-        (customer, tenant, city, address), (sku, price) = random.choice(customers), random.choice(products)
-        quantity, state = random.randint(1, 3), random.choice(["paid", "shipped", "delivered"])
-        tracking, day = "" if state == "paid" else f"SF{number}", f"2026-08-{random.randint(1, 28):02}"
-        amount = price * quantity
-        who, what = (str(number), customer, tenant), (sku, quantity, amount, state)
-        order = (*who, *what, city, address, tracking, day, "", "")
-        database.execute(f"INSERT INTO orders VALUES ({', '.join('?' * 13)})", order)
-        charge = ("charge", str(number), amount, f"charge:{number}", day)
-        database.execute("INSERT INTO payments VALUES (NULL, ?, ?, ?, ?, ?)", charge)
 
 
 @dataclass(frozen=True, slots=True)
