@@ -41,13 +41,12 @@ from labkit.connect import connect, model_for
 from labkit.execution.executor import Executor, prepare
 from labkit.execution.ledger import Answer, Ledger
 from labkit.execution.permission import Allow, AskPerson
-from labkit.protocol.tools import CallContext
-from labkit.runtime import TRANSITIONS, Agent, approvals, reject, run
+from labkit.protocol.tools import CallContext, Tool
+from labkit.runtime import TRANSITIONS, Agent, approvals, dump, load, reject, run
 from labkit.service.brains.scripted import call, script
 from labkit.shop.payments import lost_after, lost_before
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop, diff, snapshot
-
 getLogger("labkit").setLevel("CRITICAL")
 
 # %% [markdown]
@@ -61,17 +60,20 @@ REFUND = {"order_id": "10001", "reason": "坏了 broken"}
 def refunds(shop: Shop, order: str = "10001") -> int:
     return len(shop.rows("SELECT 1 FROM payments WHERE kind = 'refund' AND reference = ?", order))
 
-def pay(shop: Shop, key: str = "", **changes) -> str:
+def pay(tool: Tool, key: str = "", **changes) -> str:
     try:
-        shop_tools(shop)["refund_order"].run(**REFUND | changes, context=CallContext(operation_id=key))
+        tool.run(**REFUND | changes, context=CallContext(operation_id=key))
     except ConnectionError as error:
         return f"{type(error).__name__}: {error}"
     return "ok"
 
+seen = []
 for name, fault in {"request lost": lost_before(1), "reply lost": lost_after(1)}.items():
-    shop = Shop(faults=[fault])
+    tool = shop_tools(shop := Shop(faults=[fault]))["refund_order"]
     before = snapshot(shop)
-    print(f"{name:13} {pay(shop)} | rows changed: {len(diff(before, snapshot(shop)))}")
+    seen += [(pay(tool), len(diff(before, snapshot(shop))))]
+    print(f"{name:13}", *seen[-1], "row(s) changed")
+assert seen[0][0] == seen[1][0] and (seen[0][1], seen[1][1]) == (0, 1)
 
 # %% [markdown]
 # The same exception, two worlds. No `try` and no reading of the message can tell them apart; only the payment service
@@ -94,9 +96,9 @@ KEYS = {
 }
 counted = {}
 for name, key in KEYS.items():
-    shop = Shop()
+    tool = shop_tools(shop := Shop())["refund_order"]
     for call_id, reason in ATTEMPTS:
-        pay(shop, key(call_id, reason), reason=reason)
+        pay(tool, key(call_id, reason), reason=reason)
     counted[name] = refunds(shop)
 print(counted)
 assert counted == {"none": 3, "call id": 3, "digest of arguments": 3, "order": 1}
@@ -106,7 +108,6 @@ assert counted == {"none": 3, "call id": 3, "digest of arguments": 3, "order": 1
 # reason is called. That is a decision, so labkit has you write it: `operation=` of a write tool.
 
 # %%
-tool = shop_tools(Shop())["refund_order"]
 print(tool.operation(tool.arguments(**REFUND)), "|", tool.effect)
 
 # %% [markdown] task 7.1
@@ -129,11 +130,11 @@ with check("7.1", voucher_key):
     same = [dict(order_id="10001", amount=a, text=t) for a, t in (("5", "抱歉"), ("5.00", "sorry"), (5, ""))]
     keys = [voucher_key(arguments) for arguments in same]
     assert all(isinstance(key, str) and key for key in keys), "a key is a text that is not empty"
-    assert len(set(keys)) == 1, f"one voucher, {len(set(keys))} keys: what differs is not the business's difference"
+    assert len(set(keys)) == 1, f"one voucher, {len(set(keys))} keys: what differs does not matter to the business"
     assert voucher_key(same[0] | {"amount": "8"}) != keys[0], "a voucher of 8 is another operation"
     assert voucher_key(same[0] | {"order_id": "10002"}) != keys[0], "another order is another operation"
-    assert voucher_key(same[0]) == keys[0], "the same key tomorrow, in another process: no clock, no random number"
-    assert not keys[0].startswith("10001"), "begin with the kind: refund 10001 and voucher 10001 must not collide"
+    assert voucher_key(same[0]) == keys[0], "the same key tomorrow: no clock, no random number"
+    assert not keys[0].startswith("10001"), "begin with the kind: refund and voucher 10001 must not collide"
 
 # %% wrong 7.1 a random name
 def voucher_key(arguments):
@@ -164,47 +165,30 @@ def voucher_key(arguments):
 # ## 7.3 A process can die between commit and reply
 #
 # The key protects the service from us. What protects us from forgetting? A **ledger**: before a write begins, its name
-# goes to disk as *pending*; after it, as *committed*. We put an agent into a process of its own, with shop, ledger and
-# saved state as files, and then kill it.
+# goes to disk as *pending*; after it, as *committed*. The executor does that. We give it a process of its own, with shop
+# and ledger as files, and kill it. The ledger has an *owner*, so that a worker that comes back finds what it left.
 
 # %%
 WORKER = """
 import sys
 from pathlib import Path
-from labkit.connect import connect
-from labkit.execution.executor import Executor
+from labkit.execution.executor import Executor, prepare
 from labkit.execution.ledger import Ledger
-from labkit.execution.permission import Allow
-from labkit.runtime import Agent, dump, load, run
-from labkit.service.brains.scripted import call
-from labkit.service.decide import Decision
+from labkit.protocol.messages import ToolCall
 from labkit.shop.payments import killed
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
-
 folder, moment = Path(sys.argv[1]), sys.argv[2]
 shop = Shop(folder / "shop.sqlite", faults=[killed(1, moment)] if moment else [])
-"""
-
-# %% [markdown]
-# That was the outside world. Now the agent: each state goes to disk as soon as it is reached, and a worker that finds a
-# saved state goes on from there. The ledger has an *owner*, so that a worker that comes back finds what it left.
-
-# %%
-WORKER += """
-def model(ask):
-    wants = call("refund_order", order_id="10001", reason="broken")
-    return Decision(text="Refunded.") if ask.messages[-1].role == "tool" else Decision(calls=(wants,))
-
-def keep(before, after, seconds):
-    (folder / "state.json").write_text(dump(after), encoding="utf-8")
-    print(before.name, ">", after.name, flush=True)
-
-box, saved = shop_tools(shop), folder / "state.json"
-ledger = Ledger(folder / "ledger.sqlite", owner="worker-1")
+box, ledger = shop_tools(shop), Ledger(folder / "ledger.sqlite", owner="worker-1")
 hands = Executor(box, ledger=ledger, ask=shop.payments.query)
-agent = Agent(connect("script", model), "gpt-4.1-mini", box, hands, lambda request: Allow(), on_step=keep)
-print(run(agent, load(saved.read_text(encoding="utf-8"), box) if saved.exists() else "Refund 10001").answer)
+wanted = ToolCall("call_1", "refund_order", '{"order_id": "10001", "reason": "broken"}')
+refund = prepare(wanted, box, run_id="run-1")
+print("begin    ", refund.operation_id, flush=True)
+seen = hands.execute(refund)
+print("execute  ", seen.status, seen.error or "")
+if seen.error:
+    print("reconcile", hands.reconcile(refund).content)
 """
 
 # %% [markdown]
@@ -214,28 +198,33 @@ print(run(agent, load(saved.read_text(encoding="utf-8"), box) if saved.exists() 
 # %%
 FILES = Path(tempfile.mkdtemp())
 
-def start(moment: str = "", files: Path = FILES, show=print) -> None:
+def start(files: Path, moment: str = "") -> str:
     command = [sys.executable, "-c", WORKER, str(files), moment]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-    show(f"{done.stdout}exit status {done.returncode}")
+    return f"{done.stdout}exit status {done.returncode}"
 
-start("after")
-print("refunds:", refunds(Shop(FILES / "shop.sqlite")))
-print("ledger: ", Ledger(FILES / "ledger.sqlite", owner="someone else").entry("refund:10001").state)
+def look(files: Path) -> tuple[int, str]:
+    shop, ledger = Shop(files / "shop.sqlite"), Ledger(files / "ledger.sqlite", owner="someone else")
+    seen = refunds(shop), ledger.entry("refund:10001").state
+    shop.close(), ledger.close()
+    return seen
+
+print(start(FILES, "after"))
+print("refunds, ledger:", look(FILES))
 
 # %% [markdown]
-# The money has moved, nobody was told, and the last saved state is *Executing*. A program that starts again and simply does
+# The money has moved, nobody was told, and the ledger says *pending*. A program that starts again and simply does
 # what it was about to do pays a second time, unless there is a key. Start the same worker once more, without a kill:
 
 # %%
-start()
-print("refunds:", refunds(Shop(FILES / "shop.sqlite")))
-assert refunds(Shop(FILES / "shop.sqlite")) == 1
+print(start(FILES))
+print("refunds, ledger:", look(FILES))
+assert look(FILES) == (1, "reconciled")
 shutil.rmtree(FILES, ignore_errors=True)
 
 # %% [markdown]
-# Read the path. The ledger of `worker-1` was opened again, so its *pending* operation turned into *unknown*; the
-# executor refused to begin it a second time; the machine went to *Reconciling*, asked, heard "it happened", and told the model.
+# Read the three lines. The ledger of `worker-1` was opened again, so its *pending* operation turned into *unknown*; the
+# executor refused to begin it a second time; `reconcile` asked the payment service, and heard "it happened".
 
 # %% [markdown] task 7.2
 # **7.2 Predict the other death.** Now the process dies *before* the commit. Give, for this case,
@@ -254,15 +243,15 @@ predicted = (0, "pending", 1)
 # %% check 7.2
 with check("7.2", predicted), tempfile.TemporaryDirectory() as place:
     assert len(predicted) == 3, "three predictions: two numbers of refunds, and a state between them"
-    files = Path(place)
-    start("before", files, show=str)
-    ledger, shop = Ledger(files / "ledger.sqlite", owner="someone else"), Shop(files / "shop.sqlite")
-    seen = [refunds(shop), ledger.entry("refund:10001").state]
-    start("", files, show=str)
-    seen.append(refunds(shop))
+    start(Path(place), "before")
+    seen, shop = look(Path(place)), Shop(Path(place, "shop.sqlite"))
+    ledger = Ledger(Path(place, "ledger.sqlite"), owner="worker-1")
+    again = Executor(shop_tools(shop), ledger=ledger, ask=shop.payments.query)
+    again.reconcile(prepare(call("refund_order", **REFUND), again.toolbox, run_id="run-1"))
+    seen += (refunds(shop),)
     ledger.close(), shop.close()
-    for said, was, what in zip(predicted, seen, ("after the kill", "in the ledger", "after the restart"), strict=True):
-        assert said == was, f"{what}: you said {said}; run it, and think of who could have written what by then"
+    for said, was, what in zip(predicted, seen, ("after the kill", "in the ledger", "after the restart")):
+        assert said == was, f"{what}: you said {said}; who could have written what by then?"
 
 # %% wrong 7.2 the dead have tidied up
 predicted = (0, "failed", 1)
@@ -292,6 +281,7 @@ def after_losing(reply: Answer) -> tuple[str, int]:
 
 for reply in (Answer("happened", {"refunded": "256.00"}), Answer("absent"), Answer("unknown")):
     print(f"{reply.state:9}", *after_losing(reply))
+assert after_losing(Answer("absent")) == ("success", 1)
 
 # %% [markdown]
 # *Happened*: the result is taken over. *Absent*: now it is safe to do it. *Unknown*, or no answer at all: neither; it stays
@@ -406,8 +396,8 @@ def desk(*said, faults=(), policy=lambda request: Allow()):
     box = shop_tools(shop)
     hands = Executor(box, ask=shop.payments.query)
     client = connect("script", script(*said))
-    agent = Agent(client, "gpt-4.1-mini", box, hands, policy, on_step=lambda a, b, s: path.append((a.name, b.name)))
-    return agent, shop, path
+    keep = lambda before, after, seconds: path.append((before.name, after.name))
+    return Agent(client, "gpt-4.1-mini", box, hands, policy, on_step=keep), shop, path
 
 WANTS = call("refund_order", **REFUND)
 agent, shop, path = desk(WANTS, "已退款。", faults=[lost_after(1), lost_before(2)])
@@ -425,18 +415,20 @@ draw(TRANSITIONS, path)
 # %% [markdown]
 # ## 7.5 A yes is bound to what was seen
 #
-# Some writes a person must allow. The run waits: it can be saved, and may wait for days. What is the person asked?
+# Some writes a person must allow. The run waits, perhaps for days: `dump` makes JSON of it, and `load` makes a run of that,
+# in any process. What is the person asked?
 
 # %%
 def manager(request):
     return AskPerson("money leaves the shop") if request.tool.effect == "write" else Allow()
 
 agent, shop, path = desk(WANTS, "已退款。", policy=manager)
-waiting = run(agent, "退款 10001")
+saved = dump(run(agent, "退款 10001"))
+waiting = load(saved, agent.toolbox)
 yes = approvals(waiting, by="wang", at="2026-09-01")
 print(waiting.name, "|", yes[0].tool_name, yes[0].arguments_digest, "|", *waiting.asks.values())
 end = run(agent, waiting, approvals=yes)
-print(end.answer, refunds(shop), "|", run(desk(WANTS, "经理没有批准。", policy=manager)[0], "退款").name)
+print(end.answer, "| refunds:", refunds(shop))
 
 # %% [markdown]
 # The yes holds a *digest of the arguments*. Naively, one remembers "wang has approved refund_order". Then the model,
@@ -450,14 +442,15 @@ for name, policy in {"by tool name": by_name, "by arguments": manager}.items():
     agent, shop, _ = desk(other, "已退款。", policy=policy)
     end = run(agent, "退款", approvals=yes)
     print(f"{name:13} {end.name:8} refunds of 20002: {refunds(shop, '20002')}")
+assert end.name == "Waiting" and not refunds(shop, "20002")
 
 # %% [markdown]
 # Approved was 256.00 for order 10001; paid was order 20002. Bound to its arguments, the yes is worth nothing for another refund,
 # and the run waits again.
 
 # %% [markdown] task 7.4
-# **7.4 Say no.** `half_yes(waiting)` takes a run that waits for *two* refunds, 10001 and 10003. Approve the first, refuse the second,
-# and return the state in which the run ends. The model's last words are scripted.
+# **7.4 Say no.** `half_yes(agent, waiting)` takes a run that waits for *two* refunds, 10001 and 10003. Approve the first,
+# refuse the second, and return the state in which the run ends. The model's last words are scripted.
 #
 # <details><summary>Hint 1</summary>approvals(waiting, …) gives one yes for each call, in order; take one of them.</details>
 # <details><summary>Hint 2</summary>With one yes, the run waits again, for the other call. What can you do with a waiting state?</details>
@@ -508,26 +501,28 @@ def half_yes(agent, waiting):
 # ## 7.6 Two hundred schedules, one refund each
 #
 # One lucky run proves nothing. We draw two hundred schedules of lost requests and lost replies, up to four in a row, and
-# the model repeats itself in other words. First the loop of notebook 6, then ours.
+# the model asks twice, in other words. First the loop of notebook 6, then executor and ledger.
 
 # %%
 def schedules(count: int = 200):
     draws = Random(7)
     for _ in range(count):
-        yield [draws.choice((lost_before, lost_after))(number) for number in range(1, 5) if draws.random() < 0.5]
+        yield [draws.choice((lost_before, lost_after))(n) for n in range(1, 5) if draws.random() < 0.5]
 
 def ours(faults) -> int:
-    again = call("refund_order", order_id="10001", reason="客户第二次来电 called again")
-    agent, shop, _ = desk(WANTS, again, "已退款。", faults=faults)
-    end = run(agent, "退款 10001")
-    while end.reason == "pending_reconciliation":
-        end = run(agent, end)
+    shop = Shop(faults=faults)
+    hands = Executor(shop_tools(shop), ask=shop.payments.query)
+    for wanted in (WANTS, call("refund_order", order_id="10001", reason="客户第二次来电 called again")):
+        refund = prepare(wanted, hands.toolbox, run_id="lesson")
+        seen = hands.execute(refund)
+        while seen.error:
+            seen = hands.reconcile(refund)
     return refunds(shop)
 
 def theirs(faults) -> int:
-    shop = Shop(faults=faults)
+    tool = shop_tools(shop := Shop(faults=faults))["refund_order"]
     for reason in ("坏了", "客户第二次来电"):
-        any(pay(shop, reason=reason) == "ok" for _ in range(3))
+        any(pay(tool, reason=reason) == "ok" for _ in range(3))
     return refunds(shop)
 
 # %% [markdown]
@@ -540,8 +535,8 @@ for name, counts in table.items():
 assert table["ours"] == {1: 200}
 
 # %% [markdown]
-# Never two, and never none. The tests of labkit do the same with crashes, cancelled runs, refusals and three kinds of
-# writes, ten thousand schedules at a time; one line of the machine changed, and they turn red.
+# Never two, and never none. The tests of labkit do the same with whole runs: crashes, cancelled runs, refusals and three
+# kinds of writes, ten thousand schedules at a time; one line of the machine changed, and they turn red.
 #
 # ## With a real model
 #
@@ -550,7 +545,7 @@ assert table["ours"] == {1: 200}
 # %%
 if os.environ.get("LABKIT_CLIENT"):
     real, (agent, shop, path) = connect(), desk(policy=manager)
-    end = run(replace(agent, client=real, model=model_for(real)), "订单 10001 坏了，请全额退款。 Please refund it.")
+    end = run(replace(agent, client=real, model=model_for(real)), "订单 10001 坏了，请全额退款。Refund it.")
     print(end.name, end.reason, end.answer, refunds(shop))
 
 # %% [markdown]
@@ -568,4 +563,4 @@ if os.environ.get("LABKIT_CLIENT"):
 # 5. A customer is to be refunded twice for one order, rightly. What changes?
 # 6. Which write in your own system has no key today?
 #
-# Next: [8. Keep data from giving orders](08_injection_filtering.ipynb)
+# Next: [8. Treat tool results as data](08_injection_filtering.ipynb)
