@@ -14,7 +14,9 @@ from typing import Any
 import httpx2
 
 from labkit.files import ROOT, dataset, read_jsonl
+from labkit.measure.cost import money, price_of
 from labkit.protocol.families import family
+from labkit.protocol.messages import Usage
 from labkit.protocol.tokens import count_request
 from labkit.service.api import Service
 from labkit.service.brains.scripted import obedient
@@ -168,18 +170,14 @@ def _is_reply(case: Case, body: str) -> bool:
 
 def estimate(cases: Sequence[Case]) -> str:
     """What sending these costs: only what is accepted is billed, with replies guessed at 200 tokens."""
-    rows = json.loads((dataset("prices") / "prices.json").read_text(encoding="utf-8"))["prices"]
-    prices = {row["model"]: (float(row["input"]), float(row["output"])) for row in rows}
-    tokens, usd, unpriced = 0, 0.0, 0
+    tokens, bills = 0, []
     for case in cases:
-        model = family(case.request["model"]) if case.status < 300 else None
-        if model:
+        if case.status < 300 and (model := family(case.request["model"])):
             counted = count_request(_as_chat(case.request), model).total
-            into, out = prices.get(model.name, (0.0, 0.0))
-            tokens, unpriced = tokens + counted, unpriced + (model.name not in prices)
-            usd += (counted * into + REPLY_TOKENS * out) / 1e6
-    cost = f"{tokens} billed input tokens, ${usd:.2f} ({unpriced} without a price)"
-    return f"{len(cases)} requests, about {cost}"
+            tokens += counted
+            bills.append(money(Usage(counted, REPLY_TOKENS), price_of(model.name)))
+    cost = f"${sum(filter(None, bills)):.2f} ({bills.count(None)} without a price)"
+    return f"{len(cases)} requests, about {tokens} billed input tokens, {cost}"
 
 
 def _as_chat(request: dict[str, Any]) -> dict[str, Any]:

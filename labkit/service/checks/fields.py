@@ -9,14 +9,9 @@ from labkit.service.checks import shapes as made
 from labkit.service.checks.shapes import Shape, Shapes
 from labkit.service.checks.words import listed
 
-_SIMPLE: Shapes = {
-    "any": made.anything,
-    "string": made.string,
-    "boolean": made.boolean,
-    "object": made.json_object,
-    "biases": made.pairs(made.number("decimal", -100, 100), "an object", most=inf, longest=inf),
-    "metadata": made.pairs(made.text(0, 512), "a metadata object", most=16, longest=64),
-}
+_SIMPLE = {"any": made.anything, "string": made.string, "boolean": made.boolean, "object": made.json_object}
+_SIMPLE["biases"] = made.pairs(made.number("decimal", -100, 100), "an object", most=inf, longest=inf)
+_SIMPLE["metadata"] = made.pairs(made.text(0, 512), "a metadata object", most=16, longest=64)
 _ALWAYS = {"type": made.anything, "created_by": made.anything}
 _STRINGS = ("string", "name", "speaker")
 
