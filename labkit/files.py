@@ -67,11 +67,12 @@ def append_jsonl(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
 @contextmanager
 def appending(path: Path | str) -> Iterator[Callable[[dict[str, Any]], None]]:
     """The same, a row at a time while the file is open."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8", newline="\n") as file:
 
         def write(row: dict[str, Any]) -> None:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(encode(row) + "\n")
             file.flush()
 
         yield write

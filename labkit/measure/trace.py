@@ -130,7 +130,7 @@ def record(
     offered = agent.offers.get(choice, Parameters())
     return RunRecord(
         correlation_id=state.run.id,
-        user_message=say(_last_user(state.chain)),
+        user_message=say(_last_user(state.run.chain)),
         prompt_version=prompt_version,
         model=agent.model,
         toolset_version=agent.toolbox.fingerprint,
