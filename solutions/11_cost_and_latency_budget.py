@@ -1,12 +1,12 @@
 # %% [markdown]
-# # 11. A budget for tokens, money and time
+# # 11. Keep tokens, money and time in a budget
 #
 # You will be able to
 # - count the tokens of a request part by part, and forecast a run before it is paid,
 # - compute what it costs, cache and unknown prices included, and check the bill,
 # - set a budget in tokens, money, time and calls that stops a run cleanly, and defend a P95.
 #
-# Before this: [10. Evals](10_evals.ipynb) · 45 minutes · network: none · sources: S1 §2.3, §5.4, L14
+# Before this: [10. Measure before you believe](10_evals.ipynb) · 45 minutes · network: none · sources: S1 §2.3, §5.4, L14
 #
 # ```mermaid
 # flowchart LR
@@ -27,13 +27,13 @@ from random import Random
 from labkit.classroom.check import check
 from labkit.classroom.plots import canvas
 from labkit.classroom.show import show_source
-from labkit.classroom.widgets import Plan, budget, budget_picture
+from labkit.classroom.widgets import Plan, budget
 from labkit.connect import connect, model_for, sent
 from labkit.control.context import Context, Example
 from labkit.execution.executor import Executor
 from labkit.execution.permission import Allow
 from labkit.files import dataset, read_jsonl
-from labkit.measure.cost import Price, articles_formula, forecast, load_prices, money, parts, price_of, schemas
+from labkit.measure.cost import Price, forecast, load_prices, money, parts, price_of, schemas
 from labkit.measure.stats import percentile
 from labkit.measure.trace import traced
 from labkit.protocol.messages import Usage, check_chain
@@ -76,22 +76,19 @@ table = [parts(body, examples=SHOWN) for body in bodies]
 BANDS = {"schemas": "600–1,200", "rules": "400–600", "few_shot": "200–500", "dynamic": "200–500"}
 for part in table[0]:
     print(f"{part:9} {table[0][part]:5} {table[1][part]:5}   S1: {BANDS.get(part, '')}")
-print(f"{'in all':9} {sum(table[0].values()):5} {sum(table[1].values()):5}   reported: {record.input_tokens}")
-assert sum(map(sum, (one.values() for one in table))) == record.input_tokens
+in_all = [sum(one.values()) for one in table]
+print(f"{'in all':9} {in_all[0]:5} {in_all[1]:5}   reported: {record.input_tokens}")
+assert sum(in_all) == record.input_tokens
 
 # %% [markdown]
-# The parts add up to what the service counted, token for token (the frame is what is put around them). Rules and examples
-# are about where S1 expects them; the schemas of thirteen tools are dearer, and paid in *every* call. As a picture:
+# The parts add up to what the service counted, token for token (the frame is what stands around them, less what tools and
+# rules share). Rules and examples are about where S1 expects them; the schemas of thirteen tools are dearer, and paid in
+# *every* call. As a picture with sliders:
 
 # %%
 first = table[0]
-measured = Plan(first["schemas"], first["rules"], first["few_shot"], first["dynamic"], reply=20, result=table[1]["results"])
-budget_picture(measured)
-
-# %% [markdown]
-# And with sliders:
-
-# %%
+sizes = [first[part] for part in ("schemas", "rules", "few_shot", "dynamic")]
+measured = Plan(*sizes, reply=20, result=table[1]["results"])
 budget(measured)
 
 # %% [markdown]
@@ -104,7 +101,7 @@ budget(measured)
 # S1 reckons with 2,000 tokens in and 100 out for each call. Two calls are 4,200, and one correction makes three:
 
 # %%
-print([articles_formula(calls) for calls in (2, 3, 4)])
+print({calls: calls * (2000 + 100) for calls in (2, 3, 4)})
 
 # %% [markdown]
 # That is right if the input stays as it was. Does it? We run the desk with no, one and two corrections (the script forgets the order number, and is
@@ -119,8 +116,9 @@ for corrections in (0, 1, 2):
     calls = [step.input_tokens for step in one.steps if step.input_tokens]
     measured_inputs[one.model_calls] = calls
     constant = one.model_calls * calls[0]
-    print(f"{one.model_calls} calls: {calls} = {sum(calls)} in; at a constant input {constant}, {sum(calls) / constant - 1:+.1%}")
-assert all(later > before for calls in measured_inputs.values() for before, later in zip(calls, calls[1:], strict=False))
+    more = sum(calls) / constant - 1
+    print(f"{one.model_calls} calls: {calls} = {sum(calls)} in; at a constant input {constant}, {more:+.1%}")
+assert all(calls == sorted(set(calls)) for calls in measured_inputs.values())
 
 # %% [markdown]
 # Every call carries the replies and results before it. With short results the error is small; with results of 2,000
@@ -128,10 +126,12 @@ assert all(later > before for calls in measured_inputs.values() for before, late
 # just seen, before it is asked; and compare it with the bill.
 
 # %%
-other = connect("script", script(call("get_order", order_id="20001"), "Order 20001 is paid and not yet shipped."))
+said = "Order 20001 is paid and not yet shipped."
+other = connect("script", script(call("get_order", order_id="20001"), said))
 _, english = traced(desk(other), "Where is order 20001?")
 before = forecast(sent(other)[0].body, replies=[20, 20], results=[table[1]["results"]])
-print(f"forecast {before.usage.total} tokens, ${before.usd}; spent {english.usage.total}, ${english.usd}")
+print(f"forecast {before.usage.total} tokens, ${before.usd}")
+print(f"spent    {english.usage.total} tokens, ${english.usd}")
 print(f"error {before.error(english.usage):+.1%}")
 assert abs(before.error(english.usage)) < 0.10
 
@@ -169,11 +169,12 @@ def growing(first, replies, results) -> tuple[int, int]:
 with check("11.1", growing):
     assert growing(2000, [100], []) == (2000, 100), "one call reads the first request, and nothing more"
     two = growing(2000, [100, 100], [150])
-    assert two != (4000, 200), "4,000 is the constant input: the second call also reads the reply and the result"
-    assert two != (4150, 200), "the reply of the model is in the chain as well: the second call reads 2,250"
+    assert two != (4000, 200), "4,000 is a constant input: the second call reads reply and result as well"
+    assert two != (4150, 200), "the model's reply is in the chain as well: the second call reads 2,250"
     assert two == (4250, 200), f"2,000 and 2,250 are read, 200 are written; not {two}"
     three = growing(2000, [100, 50, 80], [150, 2000])
-    assert three == (2000 + 2250 + 4300, 230), f"the third call reads all that came before it, so 4,300; yours comes to {three}"
+    said = f"the third call reads all that came before it, so 4,300; yours comes to {three}"
+    assert three == (2000 + 2250 + 4300, 230), said
 
 # %% wrong 11.1 the articles' own
 growing = flat
@@ -221,7 +222,8 @@ def growing(first, replies, results):
 # %%
 for name in ("gpt-5.4-mini", "gpt-4.1-mini", "deepseek-flash", "qwen-flash"):
     price = load_prices()[name]
-    print(f"{name:15} in {price.input} cached {price.cached} out {price.output}  {price.date}, {price.source:.45}")
+    print(f"{name:15} in {price.input} cached {price.cached} out {price.output}", end="")
+    print(f"  {price.date}, {price.source.partition(';')[0]}")
 print(money(Usage(2000, 100), price_of("somebody-elses-model")))
 assert price_of("somebody-elses-model") is None
 
@@ -233,10 +235,10 @@ assert price_of("somebody-elses-model") is None
 # %%
 used = Usage(input=20212, output=931, cached=16298)
 half, tenth, three = Decimal("0.50"), Decimal("0.05"), Decimal("3.00")
-print("all at the full rate, and the cached again: ", (20212 * half + 16298 * tenth + 931 * three) / 10**6)
-print("all at the full rate:                       ", (20212 * half + 931 * three) / 10**6)
+print("all at the full rate, the cached again: ", (20212 * half + 16298 * tenth + 931 * three) / 10**6)
+print("all at the full rate:                   ", (20212 * half + 931 * three) / 10**6)
 rate = Price("example", half, three, "Aider #5516", load_prices()[MODEL].date, cached=tenth)
-print("each token once:                            ", money(used, rate))
+print("each token once:                        ", money(used, rate))
 assert money(used, rate) == Decimal("0.0055649")
 
 # %% [markdown]
@@ -245,7 +247,7 @@ assert money(used, rate) == Decimal("0.0055649")
 
 # %%
 def five(clock=""):
-    client = connect("script", lambda ask: script("好")(ask))
+    client = connect("script", script(*["好"] * 5))
     for n in range(5):
         prompt = Context(clock.format(n) + RULES, EXAMPLES)
         agent = desk(client, context=lambda chain, prompt=prompt: prompt.messages(chain))
@@ -255,7 +257,8 @@ def five(clock=""):
 for title, clock in {"stable": "", "a clock in front": "现在 09:0{}。"}.items():
     some = list(five(clock))
     share = sum(one.cached_tokens for one in some) / sum(one.input_tokens for one in some)
-    print(f"{title:16} cached {[one.cached_tokens for one in some]}  {share:.0%}  ${sum(Decimal(one.usd) for one in some):.5f}")
+    usd = sum(Decimal(one.usd) for one in some)
+    print(f"{title:16} cached {[one.cached_tokens for one in some]}  {share:.0%}  ${usd:.5f}")
 
 # %% [markdown]
 # The tools stand before the rules in the prefix, so they stay cached either way; what comes after the clock is read anew. In S1's
@@ -284,12 +287,14 @@ def bill(usage, price):
 
 # %% check 11.2
 with check("11.2", bill):
-    assert bill(used, rate) == Decimal("0.0055649"), f"the bill of 11.3 is $0.0055649, not {bill(used, rate)}"
+    assert bill(used, rate) == Decimal("0.0055649"), f"11.3 comes to $0.0055649, not {bill(used, rate)}"
     writing = Usage(input=1000, output=0, cached=200, cache_write=300)
     dear = replace(rate, cache_write=Decimal("0.625"))
     expected = (500 * half + 200 * tenth + 300 * dear.cache_write) / 10**6
-    assert bill(writing, dear) == expected, "tokens written to the cache are part of the input: bill them once, at their rate"
-    assert bill(writing, replace(rate, cached=None)) == (1000 * half) / 10**6, "without a cached rate the full one holds"
+    said = "tokens written to the cache are part of the input: bill them once, at their rate"
+    assert bill(writing, dear) == expected, said
+    full = bill(writing, replace(rate, cached=None))
+    assert full == (1000 * half) / 10**6, "without a cached rate the full one holds"
     free = bill(writing, replace(rate, cached=Decimal(0)))
     assert free == (800 * half) / 10**6, "a cached rate of 0 is a rate, not a missing one"
     assert bill(used, None) is None, "an unknown model is unpriced; 0 would look like a gift"
@@ -341,9 +346,11 @@ def bill(usage, price):
 # A program connects a whole server of tools, because it can. The catalogue of the GitHub MCP server, as data:
 
 # %%
-catalog = [{"type": "function", "function": row["function"]} for row in read_jsonl(dataset("tool_catalogs/github_mcp_tools.jsonl"))]
+rows = read_jsonl(dataset("tool_catalogs/github_mcp_tools.jsonl"))
+catalog = [{"type": "function", "function": row["function"]} for row in rows]
 each = schemas(catalog, "gpt-4o")
-print(f"{len(catalog)} tools, {sum(each.values())} tokens in every call; the dearest: {sorted(each.items(), key=lambda one: -one[1])[:3]}")
+print(f"{len(catalog)} tools, {sum(each.values())} tokens in every call; the dearest:")
+print(sorted(each.items(), key=lambda one: -one[1])[:3])
 
 # %% [markdown]
 # A run of four calls pays for them four times. Two ways to pay less: send a *subset*, or send them all and narrow with
@@ -369,26 +376,27 @@ assert plans["a subset of three"].usd < plans["all, 90% from the cache"].usd < p
 # P95 (a log-normal law, which is our choice) and let a virtual clock run.
 
 # %%
-draws = Random(11)
+draws, spread = Random(11), log(5.74 / 1.58) / 1.645
 
 
 def seconds_of(calls, tool=0.1):
     """Drawn seconds of one run: `calls` model calls, a tool between them."""
-    return sum(draws.lognormvariate(log(1.58), log(5.74 / 1.58) / 1.645) for _ in range(calls)) + tool * (calls - 1)
+    return sum(draws.lognormvariate(log(1.58), spread) for _ in range(calls)) + tool * (calls - 1)
 
 
 RUNS = 10_000
 times = {calls: [seconds_of(calls) for _ in range(RUNS)] for calls in (1, 2, 3, 4)}
 for calls, some in times.items():
-    print(f"{calls} calls: mean {sum(some) / RUNS:5.2f}  P50 {percentile(some, 50):5.2f}  P95 {percentile(some, 95):5.2f} s")
+    print(f"{calls} calls: mean {sum(some) / RUNS:5.2f} s, median {percentile(some, 50):5.2f} s")
 
 # %% [markdown]
-# Predict before you look: is the P95 of two calls twice the P95 of one?
+# Means add up: two calls take twice as long as one. Predict before you look: does the P95 double, too?
 
 # %%
 tails = {calls: percentile(some, 95) for calls, some in times.items()}
 figure, axes = canvas(6.4, 2.8, title="seconds until the answer, drawn")
-axes.violinplot([sorted(some)[: RUNS * 99 // 100 : 25] for some in times.values()], showextrema=False, orientation="horizontal")
+shown = [sorted(some)[: RUNS * 99 // 100 : 25] for some in times.values()]
+axes.violinplot(shown, showextrema=False, orientation="horizontal")
 for calls, tail in tails.items():
     axes.plot([percentile(times[calls], 50)], [calls], "o", color="#1f2933")
     axes.plot([tail], [calls], "|", color="#b3402f", markersize=16)
@@ -400,7 +408,8 @@ figure
 # which is why it is 0 or 1 by default.
 
 # %%
-print({calls: round(tail / tails[1], 2) for calls, tail in tails.items()})
+for calls, tail in tails.items():
+    print(f"{calls} calls: P95 {tail:5.2f} s, {tail / tails[1]:.2f} times that of one")
 assert tails[2] < 2 * tails[1] and tails[3] - tails[2] > 1
 
 # %% [markdown] task 11.3
@@ -424,9 +433,9 @@ with check("11.3", p95):
     assert abs(p95(0) - tails[2]) < 0.1, f"nobody corrected: {tails[2]:.2f} s, the P95 of two calls"
     assert abs(p95(1) - tails[3]) < 0.1, f"everybody corrected: {tails[3]:.2f} s, the P95 of three"
     fifth = RUNS // 5
-    mixed, between = percentile(times[3][:fifth] + times[2][fifth:], 95), 0.2 * tails[3] + 0.8 * tails[2]
-    said = f"a fifth corrected: the mixture has {mixed:.2f} s; {between:.2f} lies between the two percentiles, not in the mixture"
-    assert abs(p95(0.2) - mixed) < 0.15, said
+    mixed = percentile(times[3][:fifth] + times[2][fifth:], 95)
+    said = f"a fifth corrected: the P95 of such a mixture is {mixed:.2f} s, not {p95(0.2):.2f}"
+    assert abs(p95(0.2) - mixed) < 0.15, f"{said}; percentiles of parts don't make that of the whole"
     print({share: round(p95(share), 2) for share in (0, 0.05, 0.2, 0.5, 1)})
 
 # %% wrong 11.3 the mean of the percentiles
@@ -483,7 +492,7 @@ LIMITS = {
     "money": {"budget": Budget(money=0.002, price=dollars)},
 }
 for kind, limit in LIMITS.items():
-    state = run(desk(connect("script", endless), clock=clock, **{"max_steps": 50} | limit), "帮我查订单 10001")
+    state = run(desk(connect("script", endless), clock=clock, **{"max_steps": 50} | limit), "查订单 10001")
     check_chain(state.chain)
     print(f"{kind:8} {state.name} after {state.steps} calls: {state.message}")
     assert state.reason in ("max_steps", "over_budget")
@@ -522,11 +531,12 @@ limit = round(1.1 * max(normal))
 # %% check 11.4
 with check("11.4", limit):
     stopped = [tokens for tokens in normal if tokens > limit]
-    assert not stopped, f"{len(stopped)} of 50 good runs would be cut off, the dearest with {max(stopped)} tokens"
-    wild = run(desk(connect("script", looping), max_steps=50, budget=Budget(tokens=limit)), "帮我查订单 10001")
+    assert not stopped, f"{len(stopped)} of 50 good runs would be cut off, one with {max(stopped)} tokens"
+    runaway = desk(connect("script", looping), max_steps=50, budget=Budget(tokens=limit))
+    wild = run(runaway, "帮我查订单 10001")
     spent = wild.usage.total
     assert wild.reason == "over_budget", "the runaway run was not stopped by the budget"
-    assert spent < 2 * max(normal), f"the runaway run has spent {spent}: more than twice the dearest good run"
+    assert spent < 2 * max(normal), f"the runaway run has spent {spent}: twice the dearest good run and more"
     print(f"runaway stopped at {spent} tokens, after {wild.steps} calls")
 
 # %% wrong 11.4 the mean
@@ -571,4 +581,4 @@ if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
 # - When is `allowed_tools` dearer than a subset?
 # - A run was stopped by its budget after a refund. What must happen next?
 #
-# Next: [12. Build it](12_capstone.ipynb)
+# Next: [12. Build an agent and put it to the test](12_capstone.ipynb)

@@ -6,7 +6,7 @@
 # - build an agent of your own from the parts of eleven notebooks, layer by layer,
 # - prove it by the golden set, attacks and fault schedules, and say what the proof leaves open.
 #
-# Before this: [11. Keep cost and latency in a budget](11_cost_and_latency_budget.ipynb) · 60 minutes · network: none · sources: S1 §6, L17, F2
+# Before this: [11. Keep tokens, money and time in a budget](11_cost_and_latency_budget.ipynb) · 75 minutes · network: none · sources: S1 §6, L17, F2
 #
 # ```mermaid
 # flowchart LR
@@ -124,16 +124,14 @@ SCENES = {
 
 # %%
 def scene(loop, name: str):
-    chain, client = (
-        [{"role": "user", "content": "查订单。Look them up."}],
-        connect("script", script(*SCENES[name])),
-    )
+    chain = [{"role": "user", "content": "查订单。Look them up."}]
+    client = connect("script", script(*SCENES[name]))
     said, after = loop(client, chain), [*chain, {"role": "user", "content": "谢谢"}]
     try:
         connect("script", script("ok")).chat.completions.create(model=MODEL, messages=after)
         return said, chain, sent(client), "accepted"
     except openai.BadRequestError as error:
-        return said, chain, sent(client), error.body["message"][:74]
+        return said, chain, sent(client), error.body["message"][:72]
 
 
 for name in SCENES:
@@ -288,7 +286,8 @@ def mended(client, chain, slips=0, choice="auto", left=6):
 # %%
 def bare(shop, client, ledger, box=None, policy=lambda request: Allow(), hands=None, **more):
     box = box or shop_tools(shop)
-    hands, more = hands or Executor(box, ledger=ledger), {"options": {"temperature": 0.2}} | more
+    hands = hands or Executor(box, ledger=ledger)
+    more = {"options": {"temperature": 0.2}} | more
     return Agent(client, model_for(client, sampling=True), box, hands, policy, **more)
 
 

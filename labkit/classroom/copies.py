@@ -68,5 +68,6 @@ def reset(task: str, folder: Path) -> str:
         if cell["metadata"].get("labkit") == role:
             cell.update(source=blank.splitlines(keepends=True), outputs=[], execution_count=None)
     write_text(path, json.dumps(book, ensure_ascii=False, indent=1) + "\n")
-    note(folder, task, state="open", message="", set_aside=mine)
+    kept = {"set_aside": mine} if mine != blank else {}
+    note(folder, task, state="open", message="", **kept)
     return f"{task} is blank again in {path.name}: reload it. Your answer is kept in .labkit/progress.json"

@@ -58,6 +58,7 @@ def test_reset_puts_one_blank_back_and_leaves_the_rest(desk):
 def test_an_answer_that_was_reset_is_not_lost(desk):
     lesson(desk, exercise="answer = 2  # 想了很久")
     copies.reset("3.1", desk)
+    copies.reset("3.1", desk)
     row = json.loads((desk / ".labkit" / "progress.json").read_text(encoding="utf-8"))["3.1"]
     assert row["set_aside"] == "answer = 2  # 想了很久"
 
