@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 
+from labkit.connect import NO_KEY
 from labkit.files import ROOT, dataset, read_jsonl
 from labkit.measure.cost import money, price_of
 from labkit.protocol.families import family
@@ -202,6 +203,6 @@ def run(
     if base_url is not None:
         chosen = [case for case in chosen if case.vendor == vendor and case.profile == "strict"]
     announce(estimate(chosen))
-    send = in_process() if base_url is None else over_http(base_url, key or "")
+    send = in_process() if base_url is None else over_http(base_url, key or NO_KEY)
     differences = [difference for case in chosen if (difference := judge(case, send(case)))]
     return Report(base_url or "our own service, in process", tuple(chosen), tuple(differences))

@@ -76,6 +76,11 @@ def test_a_door_that_stays_shut_is_red_and_no_difference(status):
     assert report.text().endswith("0 different, 2 not looked at")
 
 
+def test_a_server_is_asked_when_no_key_is_set():
+    with server(200, REPLY) as url:
+        assert run(url, None, cases=[VALID]).ok
+
+
 def test_a_server_that_is_not_there_is_red():
     with server(200, REPLY) as url:
         pass
