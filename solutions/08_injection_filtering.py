@@ -492,14 +492,14 @@ def policy(request):
 #
 # So far the attacks were a list, and a list can be learned by heart. A real attacker tries, looks, and tries
 # again. This one has tables of other words in both languages, eleven disguises, can split a text over fields
-# and results, and can bend the very call that the user wants. Five tries for each attack and layer, with
+# and results, and can bend the very call that the user wants. Four tries for each attack and layer, with
 # attacks that the detector has just caught. Predict: which layers hold?
 
 # %%
 caught = [attack for attack in sample if detect(attack.text).score >= 0.5][:4]
 fallen = {}
 for name, defence in DEFENCES.items():
-    tries = [adapt(grounds, attack, few, defence, budget=5, seed=8) for attack in caught]
+    tries = [adapt(grounds, attack, few, defence, budget=4, seed=8) for attack in caught]
     fallen[name] = [number for number in tries if number]
     print(f"{name:13} fell to {len(fallen[name])} of {len(caught)} attacks, at try {fallen[name] or '-'}")
 assert len(fallen["detector"]) == len(caught)

@@ -131,7 +131,8 @@ def obedient(task: Task, attack: Attack | None) -> Brain:
         results = [json.loads(message.content) for message in ask.messages if message.role == "tool"]
         read = " ".join(str(leaf) for result in results for leaf in guard.leaves(result.get("data")))
         made = [plainly(call) for message in ask.messages for call in message.calls]
-        caught = bool(attack) and any(piece in guard.bare(read) for piece in pieces)
+        letters = guard.bare(read)
+        caught = bool(attack) and any(piece in letters for piece in pieces)
         wants = json.loads(filled(attack.wants, read[:400])) if caught else {}
         fresh = "name" in wants and wants["name"] not in [call["name"] for call in made]
         for call in [call for call in [wants] * fresh + task.calls if call not in made][:1]:
@@ -193,10 +194,9 @@ class Range:
     def drive(self, task: Task, defence: Defence, client: Client) -> tuple[State, int]:
         executor = Executor(self.tools, observe=defence.observe)
         how = {"on_refusal": "continue", "max_steps": 12, "max_corrections": 5, "new_id": lambda: "run"}
-        how |= {"system": defence.system, "options": {"temperature": 0}}
-        how |= {"door": straight} if client is self.script else {}
-        model = model_for(client, sampling=True)
-        agent = Agent(client, model, self.tools, executor, defence.policy, **how)
+        how |= {"door": straight if client is self.script else None, "options": {"temperature": 0}}
+        model, told = model_for(client, sampling=True), defence.system
+        agent = Agent(client, model, self.tools, executor, defence.policy, system=told, **how)
         state, asked = run(agent, task.prompt), 0
         while isinstance(state, Waiting):
             calls = [plainly(item.call) for item in state.batch if item.call.id in state.asks]
