@@ -52,8 +52,8 @@ from labkit.shop.world import Shop
 # ## 3.1 Four values of one parameter
 # <!-- covers: L1 B2.3 1.1 -->
 #
-# `tool_choice` has four values. We ask one question that needs a tool and one that needs none. Predict the bottom left
-# corner: what does `required` do with "thank you"?
+# `tool_choice` has four values. We ask one question that needs a tool and one that needs none. Predict: what does `required`
+# do with "thank you"?
 
 # %%
 client, BOX = connect("sim"), shop_tools(Shop())
@@ -65,17 +65,17 @@ NAMED = {"type": "function", "function": {"name": "get_weather"}}
 def ask(text, tools=THREE, rules="", temperature=0.2, **options):
     said = [{"role": "system", "content": rules}, {"role": "user", "content": text}][not rules :]
     options |= {"model": MODEL, "tools": tools.chat(), "temperature": temperature}
-    return client.chat.completions.create(messages=said, **options).choices[0]
+    return client.chat.completions.create(messages=said, **options).choices
 
 
-def shown(choice) -> str:
-    calls = [c.function for c in choice.message.tool_calls or []]
+def shown(choices) -> str:
+    calls = [c.function for c in choices[0].message.tool_calls or []]
     made = "; ".join(f"{c.name} {c.arguments}" for c in calls)
-    return f"{made or 'prose'}  ({choice.finish_reason})"
+    return f"{made or 'prose'}  ({choices[0].finish_reason})"
 
 
 # %% [markdown]
-# One row a value, two questions each:
+# Each value, and both questions:
 
 # %%
 for value in ("auto", "required", "none", NAMED):
@@ -115,7 +115,7 @@ control_panel(THREE)
 
 # %%
 forced = ask("你好", tool_choice=parameters(function("refund_order"), THREE)["tool_choice"])
-assert forced.message.tool_calls[0].function.name == "refund_order"
+assert forced[0].message.tool_calls[0].function.name == "refund_order"
 
 # %% [markdown] task 3.1
 # **3.1 Recall.** Fill `steps`: for each step of a support flow the choice that fits best.
@@ -143,11 +143,12 @@ steps = {
 # %% check 3.1
 with check("3.1", steps):
     assert {*steps} == {"route", "load", "lookup", "reply"}, "four steps: route, load, lookup, reply"
+    assert {type(step) for step in steps.values()} == {type(auto())}, "values: auto(), function(name) …"
     assert steps["route"] == auto(), "route: a greeting needs no tool, so nothing may be forced"
     assert steps["load"] == function("get_order"), "load: the program knows the tool: no choice"
     assert steps["lookup"] != required(), "lookup: required would allow a refund as well"
     assert steps["lookup"].mode == "required", "lookup: auto may answer out of the model's head"
-    assert len(steps["lookup"].names or ()) == 2, "lookup: an order or a ticket, nothing else"
+    assert {*(steps["lookup"].names or ())} == {"get_order", "get_ticket"}, "lookup: an order or a ticket"
     assert steps["reply"] == none(), "reply: with auto it may go on calling"
 
 # %% wrong 3.1 auto everywhere
@@ -162,6 +163,12 @@ steps = {"route": auto(), "load": function("get_order"), "lookup": allowed(["get
 # %% wrong 3.1 the reply left open
 steps = {"route": auto(), "load": function("get_order"), "lookup": allowed(["get_ticket", "get_order"], "required"), "reply": auto()}
 
+# %% wrong 3.1 the words of the wire
+steps = {"route": "auto", "load": NAMED, "lookup": "required", "reply": "none"}
+
+# %% wrong 3.1 two tools, one of them the wrong one
+steps = {"route": auto(), "load": function("get_order"), "lookup": allowed(["get_order", "refund_order"], "required"), "reply": none()}
+
 # %% right 3.1 names in another order
 steps = dict(route=auto(), load=function("get_order"), lookup=allowed(("get_ticket", "get_order"), mode="required"), reply=none())
 
@@ -170,7 +177,7 @@ steps = dict(route=auto(), load=function("get_order"), lookup=allowed(("get_tick
 # <!-- covers: 1.0 L2 -->
 #
 # "You may only call get_weather." In the rules, and as a parameter. The customer wants his order. How often does each
-# form leak, in 200 tries and two languages? We draw at temperature 1, which is the API's own default.
+# form leak, in two languages? We draw at temperature 1, the API's own default, and 100 answers to each request: `n=100`.
 
 # %%
 WANTED = {
@@ -180,20 +187,19 @@ WANTED = {
 ONLY = parameters(allowed(["get_weather"]), THREE)["tool_choice"]
 
 
-def leaks(text, tries=200, **options):
-    replies = [ask(text, temperature=1.0, **options) for _ in range(tries)]
-    names = [[c.function.name for c in reply.message.tool_calls or []] for reply in replies]
-    return wilson(sum(any(name != "get_weather" for name in made) for made in names), tries)
+def leaks(text, n=100, **options):
+    calls = [answer.message.tool_calls or [] for answer in ask(text, temperature=1.0, n=n, **options)]
+    return wilson(sum(any(c.function.name != "get_weather" for c in made) for made in calls), n)
 
 
 for rules, text in WANTED.items():
     soft, hard = leaks(text, rules=rules), leaks(text, tool_choice=ONLY)
     print(f"{rules}\n    words:     {soft}\n    parameter: {hard}")
-    assert soft.value > 0 and hard.value == 0
+    assert soft.low > hard.high and hard.value == 0
 
 # %% [markdown]
-# Words leak, at a rate that nobody can promise you. The parameter leaks 0 times, here and in a million tries: under it the
-# decoder has no way to write another name. What you can say as a parameter, don't say in words alone.
+# Words leak, at a rate that nobody can promise you. The parameter leaks 0 times, and not by luck: under it the decoder has no
+# way to write another name. What you can say as a parameter, don't say in words alone.
 #
 # `allowed_tools` binds without touching the list of tools. Why does that matter? Send the whole shop four times: twice
 # narrowed by the parameter, twice by cutting the list. Read the cached tokens.
@@ -207,8 +213,7 @@ def cached(tools, choice) -> int:
 
 PAIRS = [["get_order", "get_ticket"], ["get_order", "refund_order"]]
 print("parameter:", [cached(BOX, allowed(names)) for names in PAIRS])
-cut_lists = [BOX.subset([*names, *BOX.names[4:]]) for names in PAIRS]
-print("cut list: ", [cached(cut, auto()) for cut in cut_lists])
+print("cut list: ", [cached(BOX.subset([*names, *BOX.names[4:]]), auto()) for names in PAIRS])
 
 # %% [markdown]
 # The second request of the first row reads the tools from the cache. Each cut list is a new prefix, paid in full. (Notebook
@@ -267,10 +272,11 @@ with check("3.2", rules):
         return candidates(rules, Situation(tenant, stage, permissions=frozenset(permissions)))
 
     both = ("money", "second-eyes")
-    assert names() == ("get_order",), "a stranger may look up an order, and nothing else"
+    assert names() == ("get_order",), f"a stranger gets get_order and nothing else, not {names()}"
     assert "transfer_funds" in names("head-office", "", *both), "head office may transfer"
     assert "transfer_funds" not in names("head-office", "", "money"), "one permission is not enough"
-    assert "transfer_funds" not in names("branch", "", *both), "a branch may not transfer"
+    for tenant in ("branch", "head"):
+        assert "transfer_funds" not in names(tenant, "", *both), f"tenant {tenant} may not transfer"
     for stage in ("support", "complaint"):
         assert "send_email" in names(stage=stage), f"in stage {stage} mail may be written"
     assert "send_email" not in names("head-office", "", *both), "no mail outside its stages"
@@ -294,6 +300,13 @@ rules = [
 rules = [
     Rule(("get_order", "send_email")),
     Rule(("transfer_funds",), tenants=frozenset({"head-office"}), permissions=frozenset({"money", "second-eyes"})),
+]
+
+# %% wrong 3.2 a string, in which "head" is found, too
+rules = [
+    Rule(("get_order",)),
+    Rule(("transfer_funds",), tenants="head-office", permissions=frozenset({"money", "second-eyes"})),
+    Rule(("send_email",), stages=frozenset({"support", "complaint"})),
 ]
 
 # %% right 3.2 mail as two rules
@@ -321,36 +334,37 @@ except openai.BadRequestError as error:
     print(len(CATALOG), len(QUESTIONS), error.body["message"])
 
 # %% [markdown]
-# 128 at most. Beyond that we ask the brain behind the wire directly. Each question gets its right tool and others, the same
-# ones plus more at every step. Draw the curve in your mind before you see it.
+# 128 at most. Beyond that we ask the brain behind the wire directly. Each question gets a list of 300, its right tool among
+# them; a shorter list is the beginning of a longer one. Draw the curve in your mind before you see it.
 
 # %%
-def spec(name) -> ToolSpec:
-    tool = CATALOG[name]["function"]
-    return ToolSpec(name, tool["description"], tool["parameters"])
-
-
-def offered(question, number) -> list[str]:
+SPECS = {name: ToolSpec(**row["function"]) for name, row in CATALOG.items()}
+LISTS = []
+for question in QUESTIONS:
     others = sorted(set(CATALOG) - {question["tool"]})
-    extra = random.Random(question["question"]).sample(others, number - 1)
-    return sorted([question["tool"], *extra])
+    LISTS.append([question["tool"], *random.Random(question["question"]).sample(others, 299)])
 
 
-def right(question, number, allowed_names=CATALOG) -> bool:
-    tools = tuple(map(spec, offered(question, number)))
+def ranked(question, names) -> list[str | None]:
+    """What may be done, best first; None is an answer in prose."""
+    tools = tuple(SPECS[name] for name in sorted(names))
     options = scores(Ask("m", (user(question["question"]),), tools))
-    callable_ = [option for option in options if option.tool in (None, *allowed_names)]
-    return max(callable_, key=lambda option: option.total).tool == question["tool"]
+    return [option.tool for option in sorted(options, key=lambda option: -option.total)]
+
+
+def right(question, ranks, may=CATALOG) -> bool:
+    return next(name for name in ranks if name is None or name in may) == question["tool"]
 
 
 # %% [markdown]
-# `scores` again, and the best option that may be called. 73 questions, five lengths of the list:
+# `scores` again, at five lengths of the list. Right is a question whose tool stands first among what may be called.
 
 # %%
 NUMBERS = [3, 10, 30, 100, 300]
-rates = [wilson(sum(right(q, n) for q in QUESTIONS), len(QUESTIONS)) for n in NUMBERS]
+RANKS = {n: [ranked(q, names[:n]) for q, names in zip(QUESTIONS, LISTS, strict=True)] for n in NUMBERS}
+rates = [wilson(sum(map(right, QUESTIONS, ranks)), len(QUESTIONS)) for ranks in RANKS.values()]
 print(*(f"{number:4} tools: {rate}" for number, rate in zip(NUMBERS, rates, strict=True)), sep="\n")
-assert rates[0].value > rates[2].value > rates[4].value
+assert rates[0].low > rates[2].value > rates[4].high
 
 # %% [markdown]
 # That is a simulation, at temperature 0. Do real models fall, too? Published: four hosted models on BFCL questions with
@@ -362,55 +376,56 @@ hosted, small = (json.loads(file.read_text(encoding="utf-8")) for file in files)
 print(hosted["source"], "|", small["source"])
 
 # %% [markdown]
+# And the list is paid for in every request, right or wrong. The seconds are what SmolLM2 needs on two cores only to read it,
+# at the best rate that we measured:
+
+# %%
+wired = [{"type": "function", "function": CATALOG[name]["function"]} for name in LISTS[0]]
+tokens = [count_tools(wired[:number], family(MODEL)) for number in NUMBERS]
+best = small["prompt_tokens_per_second"][1]
+for number, amount in zip(NUMBERS, tokens, strict=True):
+    print(f"{number:4} tools: {amount:6,} tokens, {amount / best:4.0f} s at {best} tokens a second")
+
+# %% [markdown]
 # Everything in one picture:
 
 # %%
-figure, axes = canvas(7, 3.6, "Right tool against tools offered")
-axes.errorbar(NUMBERS, [r.value for r in rates], whiskers(rates), color=BAD, label="simulated")
+figure, _ = canvas(9, 3.2)
+figure.clear()
+share, wait = figure.subplots(1, 2, width_ratios=(3, 2))
+share.errorbar(NUMBERS, [r.value for r in rates], whiskers(rates), color=BAD, label="simulated")
 several = [row for row in hosted["rows"] if row["category"] == "multiple"]
 for row, line in zip(several, ("-", "--", "-.", ":"), strict=True):
-    points = [added + 3 for added in hosted["added"]], [share / 100 for share in row["accuracy"]]
-    axes.plot(*points, line, color=OTHER, label=row["model"])
+    points = [added + 3 for added in hosted["added"]], [percent / 100 for percent in row["accuracy"]]
+    share.plot(*points, line, color=OTHER, label=row["model"])
 few = {row["tools"]: wilson(row["right"], row["asked"]) for row in small["rows"]}
-shares, bars = [rate.value for rate in few.values()], whiskers(few.values())
-axes.errorbar(list(few), shares, bars, marker="s", color=QUIET, label="SmolLM2-135M")
-axes.set(xscale="log", xlabel="tools offered", ylabel="share right", ylim=(0, 1.02))
-axes.legend(frameon=False, fontsize=7, loc="lower left")
+shares = [rate.value for rate in few.values()]
+share.errorbar(list(few), shares, whiskers(few.values()), marker="s", color=QUIET, label="SmolLM2-135M")
+share.set(ylabel="share right", ylim=(0, 1.02))
+share.legend(frameon=False, fontsize=8, loc="lower right", ncols=2)
+wait.plot(NUMBERS, [amount / best for amount in tokens], marker="o", color=QUIET)
+wait.set(ylabel="seconds to read the list (SmolLM2)")
+for axes in (share, wait):
+    axes.set(xscale="log", xlabel="tools offered")
+    axes.set_xticks(NUMBERS, NUMBERS)
+    axes.minorticks_off()
 figure
 
 # %% [markdown]
-# They fall, the strong ones later; our two points of the small model are too few to say. Sources: `datasets/published`. The
-# questions differ, so compare slopes, not heights. And the list is paid for in every request, right or wrong:
+# The hosted models fall, too, the strong ones later; our two points of the small one are too few to say. Sources:
+# `datasets/published`. The questions differ, so compare slopes, not heights. Reading takes time on every model.
+#
+# So let the program narrow first: an InjecAgent question comes from one app, and the program knows which. Same 300 tools, but
+# only that app's may be called.
 
 # %%
-lists = [[CATALOG[name]["function"] for name in offered(QUESTIONS[0], n)] for n in NUMBERS]
-wired = [[{"type": "function", "function": function} for function in some] for some in lists]
-tokens, speed = [count_tools(some, family(MODEL)) for some in wired], small["prompt_tokens_per_second"]
-print(dict(zip(NUMBERS, tokens, strict=True)))
-figure, axes = canvas(7, 2.6, "What a list of tools costs before the first word")
-axes.plot(NUMBERS, tokens, marker="o", color=OTHER)
-axes.set(xscale="log", yscale="log", xlabel="tools offered", ylabel="tokens")
-seconds = axes.secondary_yaxis("right", functions=(lambda t: t / speed[1], lambda s: s * speed[1]))
-seconds.set_ylabel("s to read (SmolLM2)")
-figure
-
-# %% [markdown]
-# The seconds are what SmolLM2 needs on two cores only to read them, at 75 tokens a second, the best that we measured.
-# Reading takes time on every model. So let the program narrow first: an InjecAgent question comes from one app, and the program
-# knows which. Same 300 tools, but only that app's may be called.
-
-# %%
-def app_of(question) -> set[str]:
-    app = CATALOG[question["tool"]]["toolkit"]
-    return {name for name, row in CATALOG.items() if row.get("toolkit") == app}
-
-
-APPS = [question for question in QUESTIONS if question["source"].startswith("injecagent")]
-wide = wilson(sum(right(q, 300) for q in APPS), len(APPS))
-narrow = wilson(sum(right(q, 300, app_of(q)) for q in APPS), len(APPS))
-print("300 callable:  ", wide)
-print("one app's only:", narrow)
-assert narrow.low > wide.value
+app = {name: row.get("toolkit") for name, row in CATALOG.items()}
+pairs = [pair for pair in zip(QUESTIONS, RANKS[300], strict=True) if pair[0]["source"].startswith("injec")]
+wide = wilson(sum(right(*pair) for pair in pairs), len(pairs))
+own = [[name for name in app if app[name] == app[question["tool"]]] for question, _ in pairs]
+narrow = wilson(sum(right(*pair, may) for pair, may in zip(pairs, own, strict=True)), len(pairs))
+print("300 callable:  ", wide, "\none app's only:", narrow)
+assert narrow.low > wide.high
 
 # %% [markdown]
 # ## 3.5 Parallel is a policy, not a feature
@@ -432,7 +447,7 @@ for text in ("北京和上海今天天气怎么样？", "查一下订单 10002 �
 # %%
 print(parallel_for(BOX.subset(["get_order", "get_weather"])), parallel_for(DESK))
 made = ask(text, DESK, parallel_tool_calls=parallel_for(DESK))
-assert [c.function.name for c in made.message.tool_calls] == ["get_order"]
+assert [c.function.name for c in made[0].message.tool_calls] == ["get_order"]
 
 # %% [markdown]
 # Not everybody takes the knobs. Some families refuse `parallel_tool_calls`, some vendors have no `allowed_tools` or won't be
@@ -453,10 +468,10 @@ for model in ("o3", "gpt-6-luna", "deepseek-reasoner", "qwen-flash", "kimi-k3"):
 # where you can refuse.
 
 # %%
-QUESTION = {"role": "user", "content": "北京、上海、广州、深圳的天气？"}
 four = [call("get_weather", city=city) for city in ("北京", "上海", "广州", "深圳")]
-REQUEST = {"model": "gpt-5.4-mini", "messages": [QUESTION], "tools": BOX.chat()}
-message = connect("script", script(four)).chat.completions.create(**REQUEST).choices[0].message
+asked = [{"role": "user", "content": "北京、上海、广州、深圳的天气？"}]
+scripted = connect("script", script(four)).chat.completions
+message = scripted.create(model="gpt-5.4-mini", messages=asked, tools=BOX.chat()).choices[0].message
 try:
     check_calls(message.tool_calls, most=2)
 except TooManyCalls as error:
@@ -494,16 +509,16 @@ def refuse_surplus(message, most: int) -> list:
 
 # %% check 3.3
 with check("3.3", refuse_surplus):
-    links = refuse_surplus(message, 2)
-    assert len(message.tool_calls) == 4 and links[0] is message, "leave the message as it was written"
+    links = refuse_surplus(message, 2) or []
+    assert len(message.tool_calls) == 4 and links[:1] == [message], "the message first, as it was written"
     answered = [link["tool_call_id"] for link in links[1:]]
     assert answered == [c.id for c in message.tool_calls], "four calls, four answers, by their ids"
     assert "run" not in [link["content"] for link in links[1:]], "none ran: each of the four is told so"
+    assert all(str(link["content"]).startswith('{"') for link in links[1:]), "content is a string of JSON"
     for told in (json.loads(link["content"]) for link in links[1:]):
-        assert told["error_type"] == "too_many_calls", "say what was wrong, in each answer"
-        assert told["status"] == "error", "an error says that it is one"
+        assert told["error_type"] == "too_many_calls" and told["status"] == "error", "say what was wrong"
         assert told["retryable_by_model"] is True, "it may try again, with fewer"
-    fine = [link["content"] for link in refuse_surplus(message, 4)[1:]]
+    fine = [link["content"] for link in (refuse_surplus(message, 4) or [])[1:]]
     assert fine == ["run"] * 4, "four are fine where four are allowed"
 
 # %% wrong 3.3 the colleague's

@@ -68,7 +68,8 @@ print(RULES[:200])
 
 # %%
 QUESTION = [user("帮我查订单 20002")]
-parts = layers(DESK, BOX.chat(), QUESTION, family(MODEL), state="用户已登录，租户 shop-1")
+whole = replace(DESK, form="chain")  # each example as the messages that it would have been
+parts = layers(whole, BOX.chat(), QUESTION, family(MODEL), state="用户已登录，租户 shop-1")
 for name, tokens in parts.items():
     print(f"{name:9}{tokens:5}  {'#' * (tokens // 25)}")
 print(sum(parts.values()))
@@ -90,9 +91,8 @@ assert chain[0].content.startswith(RULES) and chain[-1].content.startswith("用�
 # what happens: user, assistant with a call, tool, assistant. Or they are lines in a stable block. Both, for one example:
 
 # %%
-one = replace(DESK, rules="(rules)", examples=EXAMPLES[2:3])
 for form in ("chain", "block"):
-    for message in replace(one, form=form).prefix():
+    for message in Context("(rules)", EXAMPLES[2:3], form).prefix():
         print(form, json.dumps(chat.to_wire(message), ensure_ascii=False))
 
 # %% [markdown]
@@ -245,7 +245,7 @@ def accuracy(rows) -> float:
 
 STAGES = {"what": ("what",), "+ when": ("what", "when"), "+ when not": ("what", "when", "not")}
 matrices = {label: confusion(texts(*parts)) for label, parts in STAGES.items()}
-print({label: round(accuracy(rows), 2) for label, rows in matrices.items()})
+print({label: f"{accuracy(rows):.0%}" for label, rows in matrices.items()})
 
 # %% [markdown]
 # Where do the wrong ones go? Right answers lie on the diagonal.
