@@ -28,6 +28,7 @@ JUPYTER = [
     f"--LabApp.app_settings_dir={ROOT / 'labkit' / 'classroom' / 'jupyterlab'}",
     "--KernelManager.transport_encryption=auto",
 ]
+Body = Annotated[typer.FileText | None, typer.Argument(help="a request as JSON", encoding="utf-8")]
 Profile = Literal["strict", "lenient"]
 PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 Numbers = Annotated[list[str] | None, typer.Argument(help="chapters, such as 03; all of them when left out")]
@@ -52,9 +53,8 @@ def test(context: typer.Context):
     from labkit.classroom.workbook import quiet_environment
 
     with tempfile.TemporaryDirectory() as folder:
-        offline = os.pathsep.join(
-            filter(None, [str(ROOT / "tests" / "offline"), os.environ.get("PYTHONPATH")])
-        )
+        paths = str(ROOT / "tests" / "offline"), os.environ.get("PYTHONPATH")
+        offline = os.pathsep.join(filter(None, paths))
         environment = quiet_environment(PYTHONPATH=offline, IPYTHONDIR=folder, MPLCONFIGDIR=folder)
         subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True)
         command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *context.args]
@@ -74,17 +74,12 @@ def serve(
     from labkit.service.api import Service
     from labkit.service.brains import local, recorded, scripted, simulated
 
-    brains = {
-        "obedient": lambda: scripted.obedient,
-        "sim": simulated.simulated,
-        "local": lambda: local.Local(local.load()),
-    }
+    brains = {"obedient": lambda: scripted.obedient, "sim": simulated.simulated}
+    brains["local"] = lambda: local.Local(local.load())
     chosen = brains[brain]() if brain in brains else recorded.replay(brain)
     service = Service(chosen, profile=profile, vendor=vendor, clock=time.time, sleep=time.sleep, keep=1000)
-    said = "{} speaks the OpenAI wire ({}, {}). Use any key that begins with sk-; Ctrl-C ends it."
-    server.serve(
-        service, host=host, port=port, ready=lambda url: print(said.format(url, brain, profile), flush=True)
-    )
+    said = f"speaks the OpenAI wire ({brain}, {profile}). Use any key that begins with sk-; Ctrl-C ends it."
+    server.serve(service, host=host, port=port, ready=lambda url: print(url, said, flush=True))
 
 
 @app.command()
@@ -173,9 +168,7 @@ def examine_agent(
 
 @app.command()
 def doctor(
-    request: Annotated[
-        typer.FileText | None, typer.Argument(help="a JSON file with the body of a request", encoding="utf-8")
-    ] = None,
+    request: Body = None,
     tool: Annotated[str | None, typer.Option(help="the tool that you expected to be called")] = None,
 ):
     """Say what is wrong with this machine. Given a request: why the model ignored its tool."""
@@ -189,9 +182,7 @@ def doctor(
     try:
         found = diagnose(json.load(request), tool)
     except ValueError as error:
-        raise BadFile(
-            f"{request.name} is no JSON", hint=f"{error}: save the body of one request in it."
-        ) from None
+        raise BadFile(f"{request.name} is no JSON ({error})", hint="Save one request's body in it.") from None
     print("\n".join(f"{one.layer}: {one.evidence}. {one.remedy}" for one in found) or "no layer at fault")
     raise typer.Exit(1 if found else 0)
 

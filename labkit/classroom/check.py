@@ -147,15 +147,12 @@ def find(folder: Path, role: str) -> tuple[Path, str]:
 
 def standing(number: str = "", folder: Path | str = ".") -> dict[str, dict[str, State]]:
     """How each task stands, by notebook; raises `BadFile` for a notebook that cannot be read."""
-    rows = _rows(folder)
-    roles = {
-        path.stem: [cell["metadata"].get("labkit", "") for cell in cells(path)]
-        for path in notebooks(Path(folder), number)
-    }
-    return {
-        name: {role[9:]: _state(rows, role[9:]) for role in found if role.startswith("exercise ")}
-        for name, found in roles.items()
-    }
+    rows, stands = _rows(folder), {}
+    for path in notebooks(Path(folder), number):
+        roles = [cell["metadata"].get("labkit", "") for cell in cells(path)]
+        tasks = [role.removeprefix("exercise ") for role in roles if role.startswith("exercise ")]
+        stands[path.stem] = {task: _state(rows, task) for task in tasks}
+    return stands
 
 
 def progress(number: str = "", folder: Path | str = ".") -> None:
@@ -194,10 +191,13 @@ def cells(path: Path) -> list[dict[str, Any]]:
         kept = ("cell_type", "metadata")
         return [{k: cell[k] for k in kept} | {"source": "".join(cell["source"])} for cell in found]
     except (ValueError, KeyError, TypeError) as error:
-        raise BadFile(
-            f"{path.name} is not a notebook ({type(error).__name__}: {error})",
-            hint="Move it away and run labkit update: that brings a fresh copy.",
-        ) from None
+        raise no_notebook(path, error) from None
+
+
+def no_notebook(path: Path, error: Exception) -> BadFile:
+    """What to say of a file that should be a notebook and cannot be read as one."""
+    hint = "Move it away and run labkit update: that brings a fresh copy."
+    return BadFile(f"{path.name} is not a notebook ({type(error).__name__})", hint=hint)
 
 
 def _rows(folder: Path | str = ".") -> dict[str, dict[str, Any]]:

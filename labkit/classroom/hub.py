@@ -11,7 +11,7 @@ from labkit.files import ROOT
 from labkit.protocol.errors import BadSetup
 
 CONFIG = ROOT / "docs" / "workshop" / "jupyterhub_config.py"
-GROUP = "Run: uv run --group hub labkit hub --admin NAME"
+PROXY, GROUP = "configurable-http-proxy", "Run: uv run --group hub labkit hub --admin NAME"
 
 
 def missing() -> str:
@@ -21,11 +21,8 @@ def missing() -> str:
     for package in ("jupyterhub", "nativeauthenticator"):
         if not find_spec(package):
             return f"{package} is not installed. {GROUP}"
-    if not shutil.which("configurable-http-proxy"):
-        return (
-            "configurable-http-proxy is not on PATH. "
-            "Install Node.js, then run: npm install --global configurable-http-proxy"
-        )
+    if not shutil.which(PROXY):
+        return f"{PROXY} is not on PATH. Install Node.js, then run: npm install --global {PROXY}"
     return ""
 
 

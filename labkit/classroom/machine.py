@@ -32,9 +32,8 @@ class Sign:
     remedy: str = ""
 
     def __str__(self) -> str:
-        return f"{'look' if self.remedy else 'ok':5} {self.what}: {self.seen}" + f". {self.remedy}" * bool(
-            self.remedy
-        )
+        remedy = f". {self.remedy}" if self.remedy else ""
+        return f"{'look' if remedy else 'ok':5} {self.what}: {self.seen}{remedy}"
 
 
 def examine(environment: dict[str, str]) -> Iterator[Sign]:
@@ -118,8 +117,7 @@ def _answers(environment: dict[str, str], keys: list[str]) -> Sign:
 
 def _proxy(environment: dict[str, str]) -> Sign:
     proxies = [name for name in ("http_proxy", "https_proxy", "all_proxy") if environment.get(name)]
-    direct = (
-        not proxies or "127.0.0.1" in environment.get("no_proxy", "") or environment.get("no_proxy") == "*"
-    )
+    spared = environment.get("no_proxy", "")
+    direct = not proxies or spared == "*" or "127.0.0.1" in spared
     seen = f"{', '.join(proxies) or 'none'}" + ("" if direct else ", also for this machine itself")
     return Sign("proxy", seen, "" if direct else "Set NO_PROXY to localhost,127.0.0.1")

@@ -230,8 +230,9 @@ class Plan:
         return money(self.usage, price_of(self.model))
 
     def __str__(self) -> str:
-        price = "unpriced" if self.usd is None else f"{self.usd * 1000:.2f} USD for 1,000 runs"
-        used = self.usage
+        used, price = self.usage, "unpriced"
+        if self.usd is not None:
+            price = f"{self.usd * 1000:.2f} USD for 1,000 runs"
         return (
             f"{self.calls} calls, {used.input} tokens in ({used.cached} cached), {used.output} out: {price}"
         )

@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from labkit.classroom.check import Outcome, notebooks, record
+from labkit.classroom.check import Outcome, no_notebook, notebooks, record
 from labkit.files import ROOT, write_text
 from labkit.protocol.errors import BadFile
 
@@ -54,9 +54,8 @@ def sources(numbers: Iterable[str] = ()) -> list[Path]:
     wanted = [number.zfill(2) for number in numbers] or [""]
     found = {n: sorted((ROOT / "solutions").glob(f"{n or '[0-9][0-9]'}_*.py")) for n in wanted}
     if missing := [number for number, paths in found.items() if number and not paths]:
-        raise BadFile(
-            f"there is no solutions/{missing[0]}_*.py", hint="Name a chapter by its number, such as 03."
-        )
+        hint = "Name a chapter by its number, such as 03."
+        raise BadFile(f"there is no solutions/{missing[0]}_*.py", hint=hint)
     return [path for paths in found.values() for path in paths]
 
 
@@ -120,11 +119,8 @@ def _digest(text: str) -> str:
 
 def quiet_environment(**more: str) -> dict[str, str]:
     """The variables of this process without what would change a lesson: keys, and settings of labkit."""
-    kept = {
-        k: v
-        for k, v in os.environ.items()
-        if not k.startswith(("LABKIT_", "OPENAI_")) and "_API_KEY" not in k
-    }
+    ours = ("LABKIT_", "OPENAI_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(ours) and "_API_KEY" not in k}
     return {**kept, "PYTHONUTF8": "1", "LABKIT_PROGRESS": "off", **more}
 
 
@@ -208,10 +204,7 @@ def run_checks(folder: Path, number: str, **settings: str) -> list[Outcome]:
         book = nbformat.read(path, as_version=4)
         ran = execute(book, folder, environment, allow_errors=True)
     except (ValueError, AttributeError, nbformat.ValidationError) as error:
-        raise BadFile(
-            f"{path.name} is not a notebook ({type(error).__name__})",
-            hint="Move it away and run labkit update: that brings a fresh copy.",
-        ) from None
+        raise no_notebook(path, error) from None
     except (CellTimeoutError, DeadKernelError) as error:
         raise BadFile(f"{path.name} does not run to its end: {str(error).splitlines()[0]}") from None
     heard: dict[str, list[NotebookNode]] = {}
