@@ -7,7 +7,6 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from html import escape
 from itertools import accumulate
 from pathlib import Path
@@ -44,7 +43,7 @@ class Live(VBox):
     def __init__(self, draw: Callable[..., Picture | str], **knobs: Any) -> None:
         self.draw, self.knobs, self.screen = draw, knobs, HTML()
         for name, knob in knobs.items():
-            knob.description = name.replace("_", " ")
+            knob.description, knob.continuous_update = name.replace("_", " "), False
             knob.observe(self.turn, "value")
         super().__init__([*knobs.values(), self.screen])
         self.turn()
@@ -69,7 +68,7 @@ def _png(picture: Picture) -> str:
 
 
 def _steps(most: int, start: int | None = None) -> IntSlider:
-    return IntSlider(most if start is None else start, 0, most, continuous_update=False)
+    return IntSlider(most if start is None else start, 0, most)
 
 
 def _page(cards: Iterable[tuple[str, str, str]]) -> str:
@@ -120,8 +119,7 @@ def decision_scores(ask: Ask) -> Live:
         axes.invert_yaxis()
         return figure
 
-    heat = FloatSlider(ask.temperature, min=0, max=2, step=0.1, continuous_update=False)
-    return Live(picture, temperature=heat)
+    return Live(picture, temperature=FloatSlider(ask.temperature, min=0, max=2, step=0.1))
 
 
 def control_panel(toolbox: Toolbox) -> Live:
@@ -225,17 +223,11 @@ class Plan:
         total = sum(self.inputs)
         return Usage(total, self.reply * self.calls, cached=int(total * self.cached))
 
-    @property
-    def usd(self) -> Decimal | None:
-        return money(self.usage, price_of(self.model))
-
     def __str__(self) -> str:
-        used, price = self.usage, "unpriced"
-        if self.usd is not None:
-            price = f"{self.usd * 1000:.2f} USD for 1,000 runs"
-        return (
-            f"{self.calls} calls, {used.input} tokens in ({used.cached} cached), {used.output} out: {price}"
-        )
+        used, usd = self.usage, money(self.usage, price_of(self.model))
+        read = f"{self.calls} calls, {used.input} tokens in ({used.cached} cached)"
+        price = "unpriced" if usd is None else f"{usd * 1000:.2f} USD for 1,000 runs"
+        return f"{read}, {used.output} out: {price}"
 
 
 def budget_picture(plan: Plan) -> Picture:
