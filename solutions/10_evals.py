@@ -24,7 +24,6 @@ from statistics import mean, stdev
 from tempfile import mkdtemp
 
 from labkit.classroom.check import check
-from labkit.classroom.show import show_source
 from labkit.classroom.widgets import eval_comparison
 from labkit.files import read_appended
 from labkit.measure import report
@@ -115,6 +114,8 @@ with check("10.1", impossible):
         action = "call" if calls else "answer"
         listing.append(Case(id=id, kind="happy", language="zh", input=words, action=action, calls=calls))
     found = impossible(listing, two)
+    assert all(isinstance(one, str) for one in found), "give the ids of the cases"
+    assert "summary" in found, "summary expects get_ticket, which is not among the two tools"
     assert "thanks" not in found, "a case that expects no call is always possible"
     assert "both" in found, "the second call of a case can be the impossible one"
     assert found == ["summary", "both"], f"expected summary and both, found {found}"
@@ -132,6 +133,11 @@ def impossible(cases, toolbox):
 # %% wrong 10.1 the names of the tools, not the cases
 def impossible(cases, toolbox):
     return [one.name for case in cases for one in case.calls if one.name not in toolbox.names]
+
+
+# %% wrong 10.1 the cases instead of their ids
+def impossible(cases, toolbox):
+    return [case for case in cases if any(one.name not in toolbox.names for one in case.calls)]
 
 
 # %% right 10.1 with sets
@@ -438,15 +444,14 @@ for title, some in {"before": base, "with get_points": new}.items():
 # each case could miss a smaller harm than this. How many does it take?
 
 # %%
-print("repeats to see a drop of ten points:", repeats_for(load_rules(), base, 0.10))
-show_source(repeats_for)
+print("runs of each case to see a drop of ten points:", repeats_for(load_rules(), base, 0.10))
 
 # %% [markdown] task 10.4
 # **10.4 Make it pass.** Keep the tool, and its name `get_points`. Write `my_points()`, which makes it with another
 # contract: the gate passes, and questions about points still find it. The check runs the gate on the cases that
 # look up an order.
 #
-# <details><summary>Hint 1</summary>"Not for orders" in not_when is no help while the description sells orders.</details>
+# <details><summary>Hint 1</summary>"Not for orders" in not_when is no help while all other words sell orders.</details>
 # <details><summary>Hint 2</summary>To a model, two tools that speak of the same thing are one. What are points about?</details>
 # <details><summary>Hint 3</summary>A customer: def get_points(customer_id: str), described in the customers' words.</details>
 
