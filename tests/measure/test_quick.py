@@ -9,11 +9,17 @@ import pytest
 from labkit.connect import connect, sent
 from labkit.execution.executor import Executor
 from labkit.execution.permission import Allow
+from labkit.files import read_appended
+from labkit.measure.cases import golden
 from labkit.measure.quick import quick, straight
+from labkit.measure.runner import Desk, aevaluate, desk_unit
 from labkit.runtime import Agent, arun, run
 from labkit.runtime.drive import post
+from labkit.service.api import Service
+from labkit.service.brains.scripted import call
 from labkit.service.decide import Decision
 from labkit.service.faults import Fault
+from labkit.service.server import serving
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
 
@@ -133,3 +139,23 @@ def test_a_refusal_of_the_service_ends_a_run_as_it_does_over_http(model):
         state = run(agent, "hi")
         ends.append((state.name, state.reason, str(state.run.chain)))
     assert ends[0] == ends[1] and ends[0][0] == "Stopped"
+
+
+def test_an_eval_over_a_socket_asks_side_by_side_and_is_answered(tmp_path):
+    """Twelve samples, four at a time, through an `AsyncOpenAI` and a real connection."""
+
+    def brain(ask):
+        told = ask.messages[-1].role == "tool"
+        return (
+            Decision("订单 10001 已发货。")
+            if told
+            else Decision(calls=(call("get_order", order_id="10001"),))
+        )
+
+    path = tmp_path / "rows.jsonl"
+    with serving(Service(brain)) as url:
+        unit = desk_unit(Desk(url, "gpt-4.1-mini", asynchronous=True))
+        assert asyncio.run(aevaluate(golden()[:12], 1, unit, path, concurrency=4)) == 12
+    rows = list(read_appended(path))
+    assert [row["called"] for row in rows] == [["get_order"]] * 12
+    assert {row["trace"]["final_answer"] for row in rows} == {"订单 10001 已发货。"}
