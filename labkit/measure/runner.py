@@ -5,6 +5,7 @@ A killed run goes on where it stopped: what is on disk is not run again. Memory 
 
 import asyncio
 import inspect
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -56,8 +57,9 @@ class Desk:
     asynchronous: bool = False
 
     def __call__(self, shop: Shop, case: Case, repeat: int) -> Agent:
-        offline = self.which in (None, *OFFLINE)
-        client = (connect if offline else _online)(self.which, asynchronous=self.asynchronous)
+        which = self.which or os.environ.get("LABKIT_CLIENT") or "sim"
+        offline = which in OFFLINE
+        client = (connect if offline else _online)(which, asynchronous=self.asynchronous)
         model = self.model or model_for(client, sampling=True)
         sampling = family(model) and family(model).sampling
         options = {"temperature": self.temperature, "seed": repeat} if sampling else {}
@@ -65,7 +67,7 @@ class Desk:
         # the shop of an eval is not really busy: nothing is gained by waiting for it
         waits = {"sleep": lambda _: None, "asleep": lambda _: asyncio.sleep(0), "clock": self.clock}
         executor = Executor(tools, ask=shop.payments.query, retry=RETRY, **waits)
-        door = quick if self.asynchronous or not offline else straight
+        door = straight if offline and not self.asynchronous else quick
         chosen = {"system": self.rules, "options": options, "clock": self.clock, "door": door}
         return Agent(client, model, tools, executor, desk_policy(shop), **chosen)
 

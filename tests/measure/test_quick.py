@@ -141,8 +141,9 @@ def test_a_refusal_of_the_service_ends_a_run_as_it_does_over_http(model):
     assert ends[0] == ends[1] and ends[0][0] == "Stopped"
 
 
-def test_an_eval_over_a_socket_asks_side_by_side_and_is_answered(tmp_path):
-    """Twelve samples, four at a time, through an `AsyncOpenAI` and a real connection."""
+@pytest.mark.parametrize("named", [True, False])
+def test_an_eval_over_a_socket_is_answered(tmp_path, monkeypatch, named):
+    """Twelve samples over a real connection: side by side at a URL, one by one at LABKIT_CLIENT's."""
 
     def brain(ask):
         told = ask.messages[-1].role == "tool"
@@ -154,7 +155,8 @@ def test_an_eval_over_a_socket_asks_side_by_side_and_is_answered(tmp_path):
 
     path = tmp_path / "rows.jsonl"
     with serving(Service(brain)) as url:
-        unit = desk_unit(Desk(url, "gpt-4.1-mini", asynchronous=True))
+        monkeypatch.setenv("LABKIT_CLIENT", url)
+        unit = desk_unit(Desk(url if named else None, "gpt-4.1-mini", asynchronous=named))
         assert asyncio.run(aevaluate(golden()[:12], 1, unit, path, concurrency=4)) == 12
     rows = list(read_appended(path))
     assert [row["called"] for row in rows] == [["get_order"]] * 12
