@@ -33,7 +33,7 @@ def check_chat(body: Any, context: CheckContext) -> WireError | None:
 
 def check_companions(body: Body, model: Family, context: CheckContext) -> WireError | None:
     """Parameters that need another one beside them."""
-    for name, needed in NEEDS.items():
+    for name, needed in NEEDS:
         if body.get(name) is not None and not body.get(needed):
             return refuse("needs_list" if needed in LISTS else "needs_switch", needed, path=name)
     return None

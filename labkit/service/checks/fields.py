@@ -85,4 +85,4 @@ def _bounds(words: str) -> tuple[float, float]:
 _SHAPES, _TABLES = _read(Path(__file__).with_name("fields.txt").read_text(encoding="utf-8"))
 CHAT, RESPONSES = _SHAPES["chat"], _SHAPES["responses"]
 CHAT_NAMES, RESPONSES_NAMES = ({key.rstrip("*") for key in _TABLES[name]} for name in ("chat", "responses"))
-NEEDS, MOVED = _TABLES["[needs]"], _TABLES["[moved]"]
+NEEDS, MOVED = tuple(_TABLES["[needs]"].items()), _TABLES["[moved]"]
