@@ -545,8 +545,8 @@ figure
 # %%
 published = {
     "detector": ("over half of the attacks, 8 of 8 defences", "2503.00061"),
-    "view": ("0 on four lists; then its authors got past it", "2510.05244"),
-    "taint policy": ("0 by construction; 77% of tasks done, 84% without", "2503.18813"),
+    "view": ("0 or the lowest seen on four benchmarks; its authors then got past it", "2510.05244"),
+    "taint policy": ("safe by construction; 77% of tasks done, 84% without", "2503.18813"),
 }
 for name, (said, paper) in published.items():
     cell, adapting = cells[name], f"{len(fallen[name])}/{len(caught)}"
