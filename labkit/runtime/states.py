@@ -7,6 +7,7 @@ articles' figure 1, with the arrows it leaves out (throttled, over budget, cance
 import json
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import NamedTuple
 
 from labkit.execution.outcome import Observation, Prepared
 from labkit.execution.permission import Approval
@@ -127,8 +128,7 @@ class Stopped(Stage):
 State = Deciding | Validating | Authorising | Waiting | Executing | Reconciling | Observing | Done | Stopped
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """What came of a state: `name` picks the arrow, the rest is what the next state needs."""
 
     name: str
@@ -140,7 +140,7 @@ class Event:
     batch: tuple[Prepared, ...] = ()
     results: tuple[Observation, ...] = ()
     approvals: tuple[Approval, ...] = ()
-    asks: dict[str, str] = field(default_factory=dict, hash=False)
+    asks: dict[str, str] | None = None
 
 
 _ARROWS = """
