@@ -189,7 +189,7 @@ ONLY = parameters(allowed(["get_weather"]), THREE)["tool_choice"]
 
 def leaks(text, n=100, **options):
     calls = [answer.message.tool_calls or [] for answer in ask(text, temperature=1.0, n=n, **options)]
-    return wilson(sum(any(c.function.name != "get_weather" for c in made) for made in calls), n)
+    return wilson(sum(any(c.function.name != "get_weather" for c in made) for made in calls), len(calls))
 
 
 for rules, text in WANTED.items():
@@ -555,14 +555,14 @@ def refuse_surplus(message, most):
 # %% [markdown]
 # ## 3.7 With a real model
 #
-# With `LABKIT_CLIENT` set: your model, the soft rule and the hard one, 5 tries each.
+# With `LABKIT_CLIENT` set: your model, the soft rule and the hard one, 5 answers each, or 1 where the vendor knows no `n`.
 
 # %%
 if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
     client = connect()  # from here on, `ask` asks your model
     MODEL = model_for(client, sampling=True)
     for rules, text in WANTED.items():
-        print(rules, leaks(text, 5, rules=rules), leaks(text, 5, tool_choice=ONLY))
+        print(rules, leaks(text, 5, rules=rules), leaks(text, 5, tool_choice=ONLY), sep="\n    ")
 
 # %% [markdown]
 # ## What stays
