@@ -21,6 +21,7 @@ from labkit.execution.permission import Approval, Deny
 from labkit.measure.cases import Case, golden
 from labkit.measure.gate import Rule, decide
 from labkit.measure.metrics import scores
+from labkit.measure.quick import straight
 from labkit.measure.range import Attack, Defence, Range, Task, obedient, plainly
 from labkit.measure.range import load as read_range
 from labkit.measure.runner import Row, Sample
@@ -82,7 +83,7 @@ class Work:
 
     def agent(self, brain: Brain, shop: Shop, ledger: Ledger | None = None, **other: Any) -> Agent:
         made = self.build(shop, connect("script", brain), ledger or Ledger())
-        return replace(made, sleep=lambda seconds: None, **other)
+        return replace(made, sleep=lambda seconds: None, door=straight, **other)
 
     def run(self, text: str, *turns: Any, **other: Any) -> State:
         return finish(self.agent(play(*turns), Shop(), **other), text, identity=WHO)
