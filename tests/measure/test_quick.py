@@ -12,7 +12,7 @@ from labkit.execution.permission import Allow
 from labkit.files import read_appended
 from labkit.measure.cases import golden
 from labkit.measure.quick import quick, straight
-from labkit.measure.runner import Desk, aevaluate, desk_unit
+from labkit.measure.runner import Desk, _online, aevaluate, desk_unit
 from labkit.runtime import Agent, arun, run
 from labkit.runtime.drive import post
 from labkit.service.api import Service
@@ -158,6 +158,7 @@ def test_an_eval_over_a_socket_is_answered(tmp_path, monkeypatch, named):
         monkeypatch.setenv("LABKIT_CLIENT", url)
         unit = desk_unit(Desk(url if named else None, "gpt-4.1-mini", asynchronous=named))
         assert asyncio.run(aevaluate(golden()[:12], 1, unit, path, concurrency=4)) == 12
+        named or _online(url, asynchronous=False).close()
     rows = list(read_appended(path))
     assert [row["called"] for row in rows] == [["get_order"]] * 12
     assert {row["trace"]["final_answer"] for row in rows} == {"订单 10001 已发货。"}
