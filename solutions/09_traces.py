@@ -415,7 +415,7 @@ with check("9.3", QUERY):
     truth = {name: sum(first(one) != one.expected for one in some) / 500 for name, some in halves.items()}
     assert len(found) == 2, f"one row for each of the two versions; there are {len(found)}"
     for name, share in found:
-        said = f"{name}: {share}, by hand {truth.get(name, 0):.3f}; is a run without a call counted as wrong?"
+        said = f"{name}: {share}, by hand {truth.get(name, 0):.3f}; is silence counted as wrong, and the first call only?"
         assert share == round(truth.get(name, 0), 3), said
     assert found[0][1] >= found[1][1], "the worst version comes first"
 
