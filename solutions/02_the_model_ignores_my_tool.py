@@ -93,7 +93,7 @@ print(Desk(client, DRY, RULES).ask("上海今天需要带伞吗？").choices[0].
 
 # %% [markdown]
 # No error, no red line, only good manners. Is it always so? One answer proves nothing, because a model draws its words.
-# So we ask in two languages, for `n=20` answers to each question (each is drawn anew, and the prompt is paid once), and look at
+# So we ask in two languages, for `n=10` answers to each question (each is drawn anew, and the prompt is paid once), and look at
 # the **call rate**: the share of answers that call the tool, with the interval that so many tries allow.
 
 # %%
@@ -107,7 +107,7 @@ def called(reply, name="get_weather") -> int:
     return sum(any(call.function.name == name for call in calls) for calls in made)
 
 
-def call_rate(ask, n=20):
+def call_rate(ask, n=10):
     calls = sum(called(ask(question, n=n)) for question in UMBRELLAS)
     return wilson(calls, n * len(UMBRELLAS))
 
@@ -117,7 +117,7 @@ assert silence.value == 0
 print(silence)
 
 # %% [markdown]
-# 0 of 80. S2 found four layers behind this silence, and an order in which to look, from the cheapest to the subtlest. All
+# 0 of 40. S2 found four layers behind this silence, and an order in which to look, from the cheapest to the subtlest. All
 # four faults are in this desk. We take them one at a time. The model here is *simulated*: it shows which way each cause
 # pushes. How far, you must measure on your own model.
 
@@ -262,7 +262,7 @@ for question in ("上海天气怎么样？", "How is the weather in London?"):
     print(question, called(send(question, DRY)), "of 1")
 
 # %% [markdown]
-# Sent, calm, and still 0 of 80, while a question with the word *weather* gets its call. The model can't read your code. All
+# Sent, calm, and still 0 of 40, while a question with the word *weather* gets its call. The model can't read your code. All
 # that it knows of the tool is this text, and "Gets weather data." doesn't say that umbrellas are weather. Our simulated
 # model lets us look inside: every option has a score, and every score has parts.
 
@@ -338,7 +338,7 @@ description = "Use when the user wonders about coat, umbrella, sunglasses. 当�
 # <!-- covers: B3.4 -->
 #
 # A colleague wants livelier answers and sets `temperature=1.2`. Predict the curve from 0 to 2: a cliff, or a slope? The dots
-# are 80 tries each. The line needs no tries: it is what the scores say.
+# are 40 tries each. The line needs no tries: it is what the scores say.
 
 # %%
 def exact(rules="", **sampling):

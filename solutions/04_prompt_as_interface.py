@@ -97,7 +97,7 @@ for form in ("chain", "block"):
 
 # %% [markdown]
 # Do they help? Take the weather tool with a description too dry to be chosen ("Gets weather data."), and people who ask for
-# umbrellas. No example, the chain, the block: 80 answers each.
+# umbrellas. No example, the chain, the block: 40 answers each.
 
 # %%
 TOOLS = json.loads(json.dumps(BOX.subset(["get_order", "get_weather"]).chat()))
@@ -125,7 +125,7 @@ def decide(messages, tools, **options) -> list[str]:
 rates, costs = {}, {}
 for name, context in FORMS.items():
     asked = [context.messages([user(f"{city}今天带伞吗？")]) for city in CITIES]
-    made = [one for messages in asked for one in decide(messages, TOOLS, temperature=0.2, n=20)]
+    made = [one for messages in asked for one in decide(messages, TOOLS, temperature=0.2, n=10)]
     rates[name] = wilson(made.count("get_weather"), len(made))
     costs[name] = sum(layers(context, TOOLS, [], family(MODEL)).values())
     print(f"{name:6} {rates[name]}  {costs[name]} tokens")
@@ -343,7 +343,7 @@ WISHES = {
 }
 chosen = {}
 for wish, (label, tools) in product(WISHES, (("split", SPLIT), ("merged", MERGED))):
-    made = [decide([user(sentence)], tools, temperature=0.7, n=20) for sentence in WISHES[wish]]
+    made = [decide([user(sentence)], tools, temperature=0.7, n=10) for sentence in WISHES[wish]]
     chosen[wish, label] = Counter(made[0] + made[1])
     print(f"{wish:12}{label:7}{dict(chosen[wish, label].most_common())}")
 
