@@ -72,9 +72,9 @@ def _arrow(axes: Axes, start: str, end: str, look: dict, label: str) -> None:
     if start == end:
         (x, y), (to_x, to_y), bend, at = (x - 0.3, y + 0.12), (x - 0.3, y - 0.12), 2.2, (x - 0.95, y)
     elif FLOOR in (y, to_y):
-        x = to_x = x + (0.25 if start == "Waiting" else -0.25) if end == "Stopped" else to_x + 0.4
+        x = to_x = x + (0.25 if start == "Waiting" else -0.25) if end == "Stopped" else to_x + 0.3
         at = x, -0.62 if len(label) < 20 or "halted" in label else -0.45
-        look |= {"shrinkA": 0 if start == "Stopped" else 13, "shrinkB": 4, "patchA": None}
+        look |= {"shrinkA": 13, "shrinkB": 13 if end == "Stopped" else 4, "patchA": None}
     axes.annotate("", (to_x, to_y), (x, y), arrowprops=look | {"connectionstyle": f"arc3,rad={bend}"})
     colour = "#5f6c7b" if look["color"] == QUIET else look["color"]
     blank = {"fc": "white", "ec": "none", "pad": 0.8}
