@@ -378,7 +378,7 @@ for place, (version, some) in enumerate(halves.items(), 1):
     pairs = Counter((one.expected, *(one.tool_names or ("none",))[:1]) for one in some)
     table = [[pairs[want, got] for got in NAMES] for want in NAMES[:4]]
     axes = figure.add_subplot(1, 2, place, title=f"tools {version}", xlabel="called")
-    axes.imshow(table, cmap="Blues", vmax=150)
+    axes.imshow(table, cmap="Blues", vmax=150, aspect="auto")
     axes.set_xticks(range(6), SHORT, rotation=30)
     axes.set_yticks(range(4), SHORT[:4])
     for y, row in enumerate(table):
