@@ -56,6 +56,8 @@ def test(context: typer.Context):
         paths = str(ROOT / "tests" / "offline"), os.environ.get("PYTHONPATH")
         offline = os.pathsep.join(filter(None, paths))
         environment = quiet_environment(PYTHONPATH=offline, IPYTHONDIR=folder, MPLCONFIGDIR=folder)
+        if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
+            environment["PYTHONPYCACHEPREFIX"] = folder  # compiled once, not by every kernel anew
         subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True)
         command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *context.args]
         raise typer.Exit(subprocess.run(command, cwd=ROOT, env=environment).returncode)

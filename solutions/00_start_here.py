@@ -6,7 +6,7 @@
 # - say with one word who answers behind that client,
 # - work through an exercise with `check`, `hint` and `progress`.
 #
-# Before this: nothing · 10 minutes · network: none · cost: nothing
+# Before this: nothing · 20 minutes · network: none · cost: nothing
 
 # %% [markdown]
 # ## One client, four answers
@@ -178,7 +178,7 @@ assert sent(client)[-1].body["messages"] == []
 #
 # | | |
 # |---|---|
-# | `progress` | what is passed and what is open, in all notebooks |
+# | `progress` | what is passed and what is open, in all notebooks; `progress_view()` of `labkit.classroom.widgets` draws it |
 # | `check 00` | all checks of one notebook; `watch` runs them whenever you save |
 # | `answer 0.1` | the course's answer, once yours has passed or was tried three times |
 # | `reset 0.1` | the blank again, the rest of your notebook untouched |

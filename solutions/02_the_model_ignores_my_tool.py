@@ -601,4 +601,4 @@ if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
 # - Where would you put the sentence that names the way out: in the rules, or in the description?
 # - How would you find a fatal pair among ten changes without measuring 1,024 combinations?
 #
-# Next: [3. Take control](03_control_surface.ipynb)
+# Next: [3. Take control of what the model may do](03_control_surface.ipynb)

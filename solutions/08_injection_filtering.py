@@ -6,7 +6,7 @@
 # - get an order past a detector, and see it move money,
 # - close a hole where it belongs: before the call, not in the prompt.
 #
-# Before this: [7. Let a side effect happen once](07_side_effects.ipynb) · 45 minutes · network: none · sources: S1 §4.4, L11
+# Before this: [7. Make side effects happen once](07_side_effects.ipynb) · 45 minutes · network: none · sources: S1 §4.4, L11
 #
 # ```mermaid
 # flowchart LR
@@ -588,4 +588,4 @@ if os.environ.get("LABKIT_CLIENT", "sim") not in ("sim", "script", "replay"):
 # 6. What does an approval need to show so that a tired person still sees the attack?
 # 7. Where in your own system does text by strangers enter that nobody calls a ticket?
 #
-# Next: [9. Leave a trace](09_traces.ipynb)
+# Next: [9. Leave a trace of every run](09_traces.ipynb)

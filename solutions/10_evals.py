@@ -6,7 +6,7 @@
 # - say how sure a number is, and compare two prompts so that the difference is the prompt's,
 # - put a gate before a release that blocks a worse version and names the cases that decide.
 #
-# Before this: [9. Traces](09_traces.ipynb) · 45 minutes · network: none · sources: S1 §5.1–5.3, §5.5, L12, L13; S2 §6.2–6.3
+# Before this: [9. Leave a trace of every run](09_traces.ipynb) · 45 minutes · network: none · sources: S1 §5.1–5.3, §5.5, L12, L13; S2 §6.2–6.3
 #
 # ```mermaid
 # flowchart LR
@@ -579,4 +579,4 @@ if (which := os.environ.get("LABKIT_CLIENT", "sim")) not in ("sim", "script", "r
 # - When may you add a case in which the model has just failed, and what does that do to the comparison with last month?
 # - The gate has passed an unchanged version 19 times and now blocks it. What do you do?
 #
-# Next: [11. A budget for tokens and time](11_cost_and_latency_budget.ipynb)
+# Next: [11. Keep tokens, money and time in a budget](11_cost_and_latency_budget.ipynb)

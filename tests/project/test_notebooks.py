@@ -12,7 +12,8 @@ from labkit.files import ROOT
 BUILT = sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "solutions").glob("*.ipynb")])
 WORD = re.compile(r"[A-Za-z0-9_'-]+|[\u4e00-\u9fff]{2}")
 PRIVATE = re.compile(r"0x[0-9a-f]{6,}|/tmp/|/home/|/Users/|/root/|[A-Z]:\\\\|site-packages|\bsk-\w{8}")
-SHORT = {"00_start_here"}  # five minutes, not forty-five
+LINK = re.compile(r"\[(\d+\. [^\]]+)\]\((\d\d_\w+\.ipynb)\)")
+SHORT = {"00_start_here"}  # twenty minutes, not forty-five
 
 each_source = pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)
 each_built = pytest.mark.parametrize("path", BUILT, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -26,6 +27,14 @@ def cells(path, kind):
 @each_source
 def test_no_notebook_is_stale(source):
     assert stale(source) == []
+
+
+def test_a_link_to_a_chapter_bears_its_title():
+    texts = {f"{source.stem}.ipynb": source.read_text(encoding="utf-8") for source in sources()}
+    titles = {name: re.search("^# # (.+)$", text, re.MULTILINE)[1] for name, text in texts.items()}
+    links = [link for text in texts.values() for link in LINK.findall(text)]
+    assert len(links) >= 2 * len(texts) - 1
+    assert [link for link in links if titles.get(link[1]) != link[0]] == []
 
 
 def test_every_notebook_has_a_source():
