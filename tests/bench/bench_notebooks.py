@@ -29,11 +29,11 @@ def imports(path: Path) -> str:
     return "\n".join(map(ast.unparse, nodes))
 
 
-def seconds(paths: list[Path]) -> tuple[float, float]:
+def seconds(root: Path, paths: list[Path]) -> tuple[float, float]:
     """Wall and CPU time of a run over these notebooks; raises when one of them is red."""
     offline = {"PYTHONPATH": str(ROOT / "tests" / "offline")}
     began, before = time.perf_counter(), os.times()
-    command = [sys.executable, *PYTEST, "--rootdir", ROOT, "-c", ROOT / "pyproject.toml", *paths]
+    command = [sys.executable, *PYTEST, "--rootdir", root, "-c", ROOT / "pyproject.toml", *paths]
     subprocess.run(command, cwd=ROOT, env=quiet_environment(**offline), check=True, stdout=subprocess.DEVNULL)
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
@@ -50,7 +50,7 @@ def main() -> None:
         for book, floor in zip(books, floors, strict=True):
             cell = new_code_cell(imports(book), execution_count=1)
             nbformat.write(new_notebook(cells=[cell]), floor)
-        floor, whole = seconds(floors), seconds(books)
+        floor, whole = seconds(Path(folder), floors), seconds(ROOT, books)
     for name, low, high in zip(("wall", "CPU"), floor, whole, strict=True):
         print(
             f"{len(books)} notebooks, {name}: floor {low:.1f} s, whole {high:.1f} s, {high / low:.2f} times"
