@@ -132,7 +132,8 @@ class Toolbox:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tools", tuple(self.tools))
-        if twice := [name for name in set(self.names) if self.names.count(name) > 1]:
+        names = self.names
+        if twice := [name for name in names if names.count(name) > 1]:
             raise BadTool(f"two tools are called {min(twice)}", hint="A call names its tool: rename one.")
 
     def __iter__(self) -> Iterator[Tool]:
