@@ -30,11 +30,13 @@ def imports(path: Path) -> str:
 
 
 def seconds(root: Path, paths: list[Path]) -> tuple[float, float]:
-    """Wall and CPU time of a run over these notebooks; raises when one of them is red."""
+    """Wall and CPU time of a run over these notebooks; ends with what pytest said when one is red."""
     offline = {"PYTHONPATH": str(ROOT / "tests" / "offline")}
     began, before = time.perf_counter(), os.times()
     command = [sys.executable, *PYTEST, "--rootdir", root, "-c", ROOT / "pyproject.toml", *paths]
-    subprocess.run(command, cwd=ROOT, env=quiet_environment(**offline), check=True, stdout=subprocess.DEVNULL)
+    ran = subprocess.run(command, cwd=ROOT, env=quiet_environment(**offline), stdout=subprocess.PIPE)
+    if ran.returncode:
+        sys.exit(ran.stdout.decode(errors="replace"))
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - began, spent
