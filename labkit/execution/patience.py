@@ -5,8 +5,8 @@ A thread cannot be killed (S2 §4.3 overlooks it): a call that runs out of time 
 
 import asyncio
 import inspect
+import os
 import threading
-import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
@@ -94,14 +94,12 @@ class Workers:
 
     def __init__(self) -> None:
         self.left: dict[Future[Outcome] | asyncio.Task[Outcome], str] = {}
-        self._idle: list[SimpleQueue[Any]] = []
-        weakref.finalize(self, _dismiss, self._idle)
 
     def call(
         self, function: Callable[[], Any], timeout: float, name: str, late: Callable[[Outcome], Any]
     ) -> Outcome:
         """The outcome within `timeout` seconds, or a TimeoutError; `late` is told what comes after."""
-        future = self._start(lambda: _outcome(function, timeout))
+        future = _start(lambda: _outcome(function, timeout))
         try:
             return future.result(timeout + 0.25 * inspect.iscoroutinefunction(function))
         except TimeoutError:
@@ -116,7 +114,7 @@ class Workers:
         if inspect.iscoroutinefunction(function):
             future = task = asyncio.ensure_future(_aoutcome(function))
         else:
-            future = self._start(lambda: _outcome(function, timeout))
+            future = _start(lambda: _outcome(function, timeout))
             task = asyncio.wrap_future(future)
         try:
             await asyncio.wait({task}, timeout=timeout)
@@ -125,16 +123,6 @@ class Workers:
             self._leave(future, name, late)
             task.cancel()
 
-    def _start(self, work: Callable[[], Outcome]) -> Future[Outcome]:
-        future: Future[Outcome] = Future()
-        try:
-            inbox = self._idle.pop()
-        except IndexError:
-            inbox = SimpleQueue()
-            threading.Thread(target=_serve, args=(inbox, weakref.ref(self)), daemon=True).start()
-        inbox.put((future, copy_context(), work))
-        return future
-
     def _leave(self, future: Any, name: str, late: Callable[[Outcome], Any]) -> None:
         if not future.done():
             self.left[future] = name
@@ -142,23 +130,32 @@ class Workers:
             future.add_done_callback(self.left.pop)
 
 
-def _serve(inbox: SimpleQueue[Any], workers: weakref.ref[Workers]) -> None:
-    while job := inbox.get():
-        future, context, work = job
+_waiting: list[SimpleQueue[Any]] = []  # inboxes of threads without work
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_waiting.clear)  # threads do not survive a fork
+
+
+def _start(work: Callable[[], Outcome]) -> Future[Outcome]:
+    future: Future[Outcome] = Future()
+    try:
+        inbox = _waiting.pop()
+    except IndexError:
+        inbox = SimpleQueue()
+        threading.Thread(target=_serve, args=(inbox,), daemon=True).start()
+    inbox.put((future, copy_context(), work))
+    return future
+
+
+def _serve(inbox: SimpleQueue[Any]) -> None:
+    stays = True
+    while stays:
+        future, context, work = inbox.get()
         future.set_running_or_notify_cancel()
         outcome = context.run(work)
-        stays = (owner := workers()) is not None and len(owner._idle) < IDLE
-        if stays:
-            owner._idle.append(inbox)
+        if stays := len(_waiting) < IDLE:
+            _waiting.append(inbox)
         future.set_result(outcome)
-        if not stays:
-            break
-        del job, future, context, work, outcome, owner
-
-
-def _dismiss(idle: list[SimpleQueue[Any]]) -> None:
-    for inbox in idle:
-        inbox.put(None)
+        del future, context, work, outcome
 
 
 def _outcome(function: Callable[[], Any], timeout: float) -> Outcome:
