@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import io
 import linecache
+import logging
 import re
 from contextlib import nullcontext, redirect_stdout, suppress
 
@@ -42,8 +43,10 @@ def kernel(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LABKIT_PROGRESS", "off")
     monkeypatch.chdir(tmp_path)
-    loop = asyncio.new_event_loop()
+    loop, log = asyncio.new_event_loop(), logging.getLogger("labkit")
+    level = log.level
     yield lambda file: Kernel({"__name__": "__main__", "display": lambda *_, **__: None}, loop, file)
+    log.setLevel(level)  # chapters silence it
     loop.close()
 
 
