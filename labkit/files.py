@@ -1,8 +1,10 @@
 """What lies on disk: UTF-8 text written whole or not at all, JSON lines, and the data sets of the course."""
 
+import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,19 +29,40 @@ def dataset(name: str) -> Path:
     return path
 
 
-def read_jsonl(path: Path | str) -> Iterator[dict[str, Any]]:
-    """Each line of a JSON-lines file as a dict; raises `BadFile` naming the line that is none."""
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise BadFile(f"{Path(path).name}, line {number}: not JSON ({error})") from None
-            if not isinstance(row, dict):
-                raise BadFile(f"{Path(path).name}, line {number}: expected an object")
-            yield row
+def read_jsonl(path: Path | str, *, torn: bool = False) -> Iterator[dict[str, Any]]:
+    """Each line of a JSON-lines file, plain or as `.gz`, as a dict; `BadFile` names the line that is none.
+
+    `torn` passes over a last line of which a crash left the beginning.
+    """
+    name, unpacked = Path(path).name, gzip.open if Path(path).suffix == ".gz" else open
+    try:
+        with unpacked(path, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip() and not (torn and _half(line)):
+                    yield _row(line, f"{name}, line {number}")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise BadFile(f"{name} is not what gzip packs, or only a part of it ({error})") from None
+
+
+def _row(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f"{where}: not JSON ({error})") from None
+    if not isinstance(row, dict):
+        raise BadFile(f"{where}: expected an object")
+    return row
+
+
+def _half(line: bytes) -> bool:
+    """Whether a line begins as a row and has no end, as a crash leaves it."""
+    if line.endswith(b"\n") or not line.startswith(b"{"):
+        return False
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -69,6 +92,7 @@ def appending(path: Path | str) -> Iterator[Callable[[dict[str, Any]], None]]:
     """The same, a row at a time while the file is open."""
     encode = json.JSONEncoder(ensure_ascii=False).encode
     Path(path).parent.mkdir(parents=True, exist_ok=True)
+    _mend_end(path)
     with open(path, "a", encoding="utf-8", newline="\n") as file:
 
         def write(row: dict[str, Any]) -> None:
@@ -78,14 +102,19 @@ def appending(path: Path | str) -> Iterator[Callable[[dict[str, Any]], None]]:
         yield write
 
 
+def _mend_end(path: Path | str) -> None:
+    """Cut off what a crash left of a last line, so that the next one is not glued to it."""
+    with open(path, "ab+") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - TAIL))
+        last = file.read().rpartition(b"\n")[2]
+        if _half(last):
+            file.truncate(size - len(last))
+        elif last:
+            file.write(b"\n")
+
+
 def read_appended(path: Path | str) -> Iterator[dict[str, Any]]:
-    """The rows of a file that is appended to; a last line without its end, torn by a crash, is cut off."""
-    path = Path(path)
-    if path.exists():
-        with open(path, "rb+") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL))
-            tail = file.read()
-            if tail and not tail.endswith(b"\n"):
-                file.truncate(size - len(tail) + tail.rfind(b"\n") + 1)
-        yield from read_jsonl(path)
+    """The rows of a file that is appended to, if it is there; a torn last line is passed over."""
+    if Path(path).exists():
+        yield from read_jsonl(path, torn=True)

@@ -155,5 +155,8 @@ def _rows(path: Path) -> list[Row]:
 def _records(path: Path) -> Iterator[trace.RunRecord]:
     if not path.exists():
         raise BadFile(f"there is no file {path}", hint="Write one with trace.append or `labkit eval run`.")
-    for row in read_appended(path):
-        yield trace.from_json(row.get("trace", row) | {"expected": row.get("expected", "")})
+    for number, row in enumerate(read_appended(path), 1):
+        try:
+            yield trace.from_json(row.get("trace", row) | {"expected": row.get("expected", "")})
+        except ValueError:
+            raise BadFile(f"{path}: row {number} is not the trace of a run") from None

@@ -161,7 +161,7 @@ def plain(record: RunRecord) -> dict[str, Any]:
 
 
 def read(path: Path | str) -> Iterator[RunRecord]:
-    """The records of a file; a last line torn by a crash is cut off, any other damage raises `BadFile`."""
+    """The records of a file; a last line torn by a crash is passed over, other damage raises `BadFile`."""
     return map(from_json, read_appended(path))
 
 

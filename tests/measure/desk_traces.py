@@ -1,5 +1,7 @@
 """How the runs of `datasets/traces` were made: `uv run python tests/measure/desk_traces.py` does it again."""
 
+import gzip
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from math import log
@@ -18,7 +20,7 @@ from labkit.service.brains.simulated import simulated
 from labkit.shop.tools import shop_tools
 from labkit.shop.world import Shop
 
-FILE = ROOT / "datasets" / "traces" / "desk.jsonl"
+FILE = ROOT / "datasets" / "traces" / "desk.jsonl.gz"
 LABELS = {
     "北京今天天气怎么样？": "get_weather",
     "上海明天要带伞吗？": "get_weather",
@@ -74,5 +76,5 @@ def thousand() -> Iterator[trace.RunRecord]:
 
 
 if __name__ == "__main__":
-    FILE.unlink(missing_ok=True)
-    trace.append(FILE, thousand())
+    rows = (json.dumps(trace.plain(one), ensure_ascii=False) for one in thousand())
+    FILE.write_bytes(gzip.compress("".join(f"{row}\n" for row in rows).encode(), mtime=0))

@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from labkit.files import dataset
 from labkit.measure.commands import evals, traces
 from labkit.protocol.errors import BadFile, BadSetup
 from tests.measure.desk import made_row
@@ -71,5 +72,22 @@ def test_a_file_that_is_not_there_is_said(tmp_path, words):
     assert isinstance(call(evals, *words).exception, BadFile)
 
 
+def test_rows_of_another_kind_are_no_traces():
+    said = call(traces, "summary", dataset("golden/cases.jsonl")).exception
+    assert "row 1 is not the trace of a run" in str(said)
+
+
 def test_a_column_that_no_run_has_is_said(results):
     assert isinstance(call(traces, "worst", results, "--by", "usd; DROP").exception, BadSetup)
+
+
+@pytest.mark.parametrize("what", [b"\x7fELF\xd0\n\x00end", b"notes\nnot ours", b"\x1f\x8bno gzip"])
+@pytest.mark.parametrize("name", ["runs.jsonl", "runs.jsonl.gz"])
+@pytest.mark.parametrize(
+    "app, words", [(traces, ["summary"]), (traces, ["mixed"]), (evals, ["report"]), (evals, ["run"])]
+)
+def test_a_file_that_is_none_of_ours_is_refused_and_left_alone(tmp_path, app, words, name, what):
+    path = tmp_path / name
+    path.write_bytes(what)
+    assert isinstance(call(app, *words, path).exception, BadFile)
+    assert path.read_bytes() == what

@@ -84,13 +84,32 @@ def test_records_come_back_from_the_file_as_they_were(record, tmp_path):
     assert list(trace.read(path)) == [record, replace(record, correlation_id="run_2")]
 
 
-def test_a_torn_last_line_is_cut_off_and_nothing_else(record, tmp_path):
+def test_a_torn_last_line_is_passed_over_and_the_file_left_alone(record, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    trace.append(path, [record])
+    whole = path.read_bytes()
+    torn = whole + whole[: whole.index("北".encode()) + 1]
+    path.write_bytes(torn)
+    assert list(trace.read(path)) == [record]
+    assert path.read_bytes() == torn
+
+
+def test_what_a_crash_tore_is_cut_off_before_more_is_written(record, tmp_path):
     path = tmp_path / "runs.jsonl"
     trace.append(path, [record])
     whole = path.read_bytes()
     path.write_bytes(whole + whole[: len(whole) // 2])
+    trace.append(path, [record])
+    assert path.read_bytes() == whole + whole
+
+
+def test_a_last_line_without_its_end_is_a_row_all_the_same(record, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    trace.append(path, [record])
+    path.write_bytes(path.read_bytes().rstrip())
     assert list(trace.read(path)) == [record]
-    assert path.read_bytes() == whole
+    trace.append(path, [record])
+    assert list(trace.read(path)) == [record, record]
 
 
 def test_damage_in_the_middle_is_told_by_line(record, tmp_path):
