@@ -89,3 +89,9 @@ def test_repeats_needed_says_when_no_number_is_enough():
 
 def test_percentile_is_linear_between_neighbours():
     assert percentile(range(1, 101), 95) == pytest.approx(95.05)
+
+
+@pytest.mark.parametrize("scores", [{"a": [1, 0]}, {"a": [1, 0], "b": [0, 1]}])
+def test_cases_that_all_come_out_the_same_half_still_have_an_interval(scores):
+    interval = cluster_interval(scores)
+    assert interval.value == 0.5 and interval.low < 0.2 and interval.high > 0.8

@@ -31,6 +31,14 @@ def test_a_prompt_below_1024_tokens_is_never_cached(service):
     assert usages[1]["prompt_tokens"] < 1024 and usages[1]["prompt_tokens_details"]["cached_tokens"] == 0
 
 
+def test_a_shared_beginning_below_1024_tokens_is_not_cached_however_long_the_prompts_are(service):
+    beginning = "hi " * 900
+    first, second = ({"model": "gpt-4o", "messages": [user(beginning + end * 400)]} for end in ("a ", "b "))
+    usages = [say(service, body)["usage"] for body in (first, second)]
+    assert [usage["prompt_tokens"] > 1024 for usage in usages] == [True, True]
+    assert usages[1]["prompt_tokens_details"]["cached_tokens"] == 0
+
+
 def test_the_same_beginning_is_cached_in_steps_of_128(service):
     first, usage = cached(service, user("Where is order 1?"))
     second, _ = cached(service, user("Refund order 2, please."))

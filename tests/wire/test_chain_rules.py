@@ -215,3 +215,15 @@ def test_a_key_of_the_sdk_only_is_named(given_items, data):
     given_items[index]["parsed_arguments"] = {}
     path = f"input[{index}].parsed_arguments"
     assert answer(given_items) == (path, "unknown_parameter", f"Unknown parameter: '{path}'.")
+
+
+def test_a_message_sent_back_without_the_reasoning_before_it_is_refused_as_a_call_is():
+    answer = {"type": "message", "id": "msg_1", "role": "assistant", "content": "21 degrees."}
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    context = CheckContext(stored_responses={"resp_1": [{"role": "user", "content": "?"}, thought, answer]})
+    body = {"model": "gpt-5-mini", "input": [answer, {"role": "user", "content": "And tomorrow?"}]}
+    error = check_responses(body, context)
+    assert error.message == (
+        "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'."
+    )
+    assert check_responses(body | {"input": [thought, *body["input"]]}, context) is None

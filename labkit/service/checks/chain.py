@@ -107,13 +107,13 @@ def _is_reference(item: Body) -> bool:
 
 
 def _check_reasoning(given: Items, earlier: Items, context: CheckContext) -> WireError | None:
-    calls = {item.get("id") for item in given if item.get("type") == "function_call"} - {None}
-    if not calls:
+    sent = {item.get("id") for item in given if not _is_reference(item)} - {None}
+    if not sent:
         return None
     present = {item.get("id") for item in (*given, *earlier)}
     for stored in islice(reversed([*context.stored_responses.values()]), SEARCHED):
         for before, item in pairwise(stored):
-            if item.get("id") in calls and before.get("type") == "reasoning" and before["id"] not in present:
+            if item.get("id") in sent and before.get("type") == "reasoning" and before["id"] not in present:
                 return refuse("reasoning_dropped", item["id"], item["type"], before["id"])
     return None
 
