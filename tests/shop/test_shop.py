@@ -16,6 +16,7 @@ from labkit.protocol.messages import ToolCall
 from labkit.protocol.tools import CallContext, Toolbox
 from labkit.shop.payments import lost_after, lost_before, slow, throttled
 from labkit.shop.tools import shop_tools
+from labkit.shop.views import VIEWS
 from labkit.shop.world import Shop, diff, snapshot
 
 READS = [
@@ -101,7 +102,8 @@ def test_a_row_that_went_is_a_change_too():
 def test_a_shop_on_disk_is_opened_as_it_is(tmp_path):
     first = Shop(tmp_path / "shop.db")
     do(first, "refund_order", "refund:10001", order_id="10001", reason="")
-    assert snapshot(Shop(tmp_path / "shop.db")) == snapshot(first)
+    paid = snapshot(first)
+    assert snapshot(Shop(tmp_path / "shop.db")) == paid and refunds(first)
 
 
 def test_a_snapshot_sees_what_somebody_else_wrote(tmp_path):
@@ -209,17 +211,25 @@ def test_only_an_unshipped_order_can_be_cancelled(shop, order_id):
         do(shop, "cancel_order", "key", order_id=order_id, reason="")
 
 
-def test_the_other_writes_leave_their_rows(shop):
+def test_the_other_writes_leave_their_rows_and_say_so(shop):
     do(shop, "update_address", "a", order_id="10002", city="杭州", address="文三路 1 号")
-    do(shop, "send_email", "b", to="e@x.org", about="10002", topic="order", subject="你好", body="…")
+    mail = do(shop, "send_email", "b", to="e@x.org", about="10002", topic="order", subject="你好", body="…")
     ticket = do(shop, "create_ticket", "c", order_id="10002", topic="order", subject="s", body="b")
-    do(shop, "transfer_funds", "d", invoice="INV-7", account="6222", amount="19.90")
+    money = do(shop, "transfer_funds", "d", invoice="INV-7", account="6222", amount="19.90")
+    assert mail == {"to": "e@x.org", "subject": "你好", "sent": True}
+    assert money == {"invoice": "INV-7", "account": "6222", "transferred": "19.90"}
     assert shop.rows("SELECT city FROM orders WHERE id = '10002'") == [{"city": "杭州"}]
     assert shop.rows("SELECT recipient FROM mail WHERE box = 'out'") == [{"recipient": "e@x.org"}]
     assert shop.rows("SELECT customer FROM tickets WHERE id = ?", ticket["ticket_id"]) == [
         {"customer": "C-02"}
     ]
     assert shop.rows("SELECT amount FROM payments WHERE kind = 'transfer'") == [{"amount": -1990}]
+
+
+def test_the_receipt_of_a_write_that_pays_nothing_back_says_so(shop):
+    cancelled = do(shop, "cancel_order", "c", order_id="10002", reason="")
+    shown = VIEWS["cancel_order"].model_validate(cancelled)
+    assert (shown.order_id, shown.refunded) == ("10002", 0)
 
 
 # The payment service
