@@ -108,6 +108,7 @@ def test_p09_a_parallel_wrapper_is_an_unknown_tool_that_names_the_known_ones():
         ({"limit": "20"}, None, 20),
         ({"limit": "20.0"}, None, 20),
         ({"limit": 20.5}, None, None),
+        ({"limit": 2.0**53}, None, None),  # from here on a float may stand for another whole number
         ({"limit": "NaN"}, None, None),
         ({"limit": True}, None, None),
         ({"flag": "true"}, None, True),

@@ -212,10 +212,11 @@ def test_only_an_unshipped_order_can_be_cancelled(shop, order_id):
 
 
 def test_the_other_writes_leave_their_rows_and_say_so(shop):
-    do(shop, "update_address", "a", order_id="10002", city="杭州", address="文三路 1 号")
+    address = do(shop, "update_address", "a", order_id="10002", city="杭州", address="文三路 1 号")
     mail = do(shop, "send_email", "b", to="e@x.org", about="10002", topic="order", subject="你好", body="…")
     ticket = do(shop, "create_ticket", "c", order_id="10002", topic="order", subject="s", body="b")
     money = do(shop, "transfer_funds", "d", invoice="INV-7", account="6222", amount="19.90")
+    assert address == {"order_id": "10002", "city": "杭州", "address": "文三路 1 号"}
     assert mail == {"to": "e@x.org", "subject": "你好", "sent": True}
     assert money == {"invoice": "INV-7", "account": "6222", "transferred": "19.90"}
     assert shop.rows("SELECT city FROM orders WHERE id = '10002'") == [{"city": "杭州"}]
