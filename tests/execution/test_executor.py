@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pytest
 from pydantic import BaseModel
 
+from labkit.execution import patience
 from labkit.execution.executor import Breaker, Executor, Retry
 from labkit.execution.ledger import Answer, Ledger
 from labkit.protocol import errors
@@ -516,6 +518,18 @@ def test_a_thousand_executors_share_their_threads(bench):
     for _ in range(1000):
         bench(Flaky())()
     assert threading.active_count() - before <= 8
+
+
+def test_an_answer_that_comes_in_the_moment_when_time_is_over_is_taken(monkeypatch):
+    class Late(Future):
+        def result(self, timeout=None):
+            if timeout is None:
+                return super().result()
+            self.set_result(patience.Outcome("paid"))
+            raise TimeoutError
+
+    monkeypatch.setattr(patience, "_start", lambda work: Late())
+    assert patience.Workers().call(print, 1.0, "refund", print).value == "paid"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

@@ -65,6 +65,12 @@ def test_a_write_in_the_users_own_words_passes():
     assert taint(ASKED)(request(REFUND, asked, STRANGE, order_id="10001", reason="物流太慢")) == Allow()
 
 
+def test_who_named_the_order_has_not_yet_asked_for_its_refund():
+    asked = "订单 10001 的工单说了什么？reason: broken"
+    verdict = taint(ASKED)(request(REFUND, asked, STRANGE, order_id="10001", reason="broken"))
+    assert isinstance(verdict, AskPerson) and "did not ask" in verdict.reason
+
+
 def test_an_argument_that_only_a_stranger_wrote_does_not_pass():
     asked = "读工单，然后给订单 10001 退款，理由：物流太慢"
     verdict = taint(ASKED)(request(REFUND, asked, STRANGE, order_id="10003", reason="物流太慢"))

@@ -13,12 +13,13 @@ from labkit.control.choice import allowed, function, required
 from labkit.execution.executor import Retry
 from labkit.execution.permission import Allow, AskPerson, Deny
 from labkit.measure.cost import money, price_of
+from labkit.protocol.errors import WireError
 from labkit.protocol.messages import Usage
 from labkit.protocol.tools import Toolbox, make_tool
 from labkit.runtime import Budget, approvals, dump, load, reject
 from labkit.service.brains.scripted import call
 from labkit.service.decide import Decision
-from labkit.service.faults import cut_stream, lost_reply, overloaded, quota, server_error, throttle
+from labkit.service.faults import Fault, cut_stream, lost_reply, overloaded, quota, server_error, throttle
 from labkit.shop.payments import lost_after, lost_before, throttled
 
 GET = call("get_order", order_id="10001")
@@ -312,6 +313,12 @@ def test_a_failing_model_is_asked_as_often_as_the_client_would(desk):
     at = desk("never", faults=[server_error(1), overloaded(2), lost_reply(3)])
     end = at.go("你好")
     assert (end.reason, at.waits, len(at.bodies)) == ("provider_error", [0.5, 1.0], 3)
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
+def test_a_status_that_passes_is_asked_again_as_the_sdk_would(status, desk):
+    at = desk("好", faults=[Fault(1, WireError("Try again later.", None, None, status, "server_error"))])
+    assert (at.go("你好").answer, at.waits) == ("好", [0.5])
 
 
 def test_a_wait_that_is_too_long_ends_the_run(desk):

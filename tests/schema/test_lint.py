@@ -235,6 +235,10 @@ def test_recursion_through_the_root_and_through_definitions_is_fine():
             "120001 characters of names and values exceeds limit of 120000.",
         ),
         (
+            tool({"n" * 100: {"type": "string", "enum": ["v" * 119_901]}}),
+            "120001 characters of names and values exceeds limit of 120000.",
+        ),
+        (
             tool({"e": {"type": "string", "enum": [f"{n:060}" for n in range(251)]}}),
             "15060 characters in 251 enum values exceeds limit of 15000.",
         ),
