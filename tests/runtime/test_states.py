@@ -7,7 +7,7 @@ import pytest
 
 from labkit.execution.outcome import Observation
 from labkit.protocol.errors import CallerError
-from labkit.protocol.messages import Reply, ToolCall, assistant, check_chain, user
+from labkit.protocol.messages import Reply, ToolCall, assistant, check_chain, tool, unanswered, user
 from labkit.runtime import TRANSITIONS, Event, states, step
 from labkit.runtime.states import CANCELLABLE, Run, Stage, State
 
@@ -111,3 +111,9 @@ def test_arguments_that_are_not_json_are_not_replayed_as_if_they_were():
     assert state.calls == (broken,)
     assert state.run.chain[-1].calls[0].arguments == "{}"
     assert state.truncated
+
+
+def test_a_call_stays_open_until_its_own_answer_comes():
+    chain = [user("?"), assistant(calls=[CALL, ToolCall("c2", "get_order", "{}")]), tool("c1", "{}")]
+    assert [call.id for call in unanswered(chain)] == ["c2"]
+    assert unanswered([*chain, tool("c2", "{}")]) == ()

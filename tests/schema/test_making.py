@@ -117,12 +117,21 @@ def unmodelled(city: object.__class__.__call__.__class__):
     """
 
 
+def private(_city: str):
+    """Names a private argument, which a model would leave out without a word.
+
+    Args:
+        _city: The city.
+    """
+
+
 @pytest.mark.parametrize(
     ("function", "complaint"),
     [
         (undescribed, "undescribed: argument 'city' is not described"),
         (unannotated, "unannotated: argument 'city' has no annotation"),
         (starred, "starred: argument 'cities' cannot be sent by name"),
+        (private, "private: argument '_city' cannot be sent by name"),
         (unresolvable, "unresolvable: no schema can be made"),
         (unmodelled, "unmodelled: no schema can be made"),
     ],
