@@ -733,3 +733,16 @@ def test_two_hundred_threads_share_one_executor(bench):
     for thread in threads:
         thread.join()
     assert sorted(work.keys) == sorted(f"pay:{number}" for number in range(20))
+
+
+def test_a_claim_holds_while_the_last_of_its_attempts_may_still_run(bench):
+    """Three attempts of 100 s, and 30 s that a service may name before each: nobody may step in till then."""
+    now, seen = [0.0], []
+    ledger = Ledger(clock=lambda: now[0], lease=60)
+
+    def work(what, context):
+        for now[0] in (60 + 3 * (100 + 30) - 1, 60 + 3 * (100 + 30) + 1):
+            seen.append(ledger.entry("pay:x").state)
+
+    bench(work, effect="write", timeout=100, ledger=ledger, retry=BOTH)()
+    assert seen == ["pending", "unknown"]

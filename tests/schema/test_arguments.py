@@ -141,11 +141,12 @@ def test_arguments_encoded_twice_are_said_to_be_and_read_leniently():
     assert parse_arguments(text, Weather, lenient=True).city == "上海"
 
 
-def test_a_name_in_another_case_is_pointed_out_and_read_leniently():
+def test_a_name_in_another_case_is_pointed_out_and_read_leniently_with_a_note_in_the_log(caplog):
+    caplog.set_level(logging.INFO)
     text = '{"City":"上海"}'
     said = refusal(text, Weather)
     assert said == "missing required argument: city; unknown argument: City (did you mean city?)"
-    assert parse_arguments(text, Weather, lenient=True).city == "上海"
+    assert parse_arguments(text, Weather, lenient=True).city == "上海" and "City means city" in caplog.text
 
 
 def test_a_name_in_another_case_never_overwrites_the_right_one():
