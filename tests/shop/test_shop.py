@@ -167,6 +167,10 @@ def test_products_are_found_by_keyword(shop, keyword, found):
     assert [row["sku"] for row in look(shop, "search_product", keyword=keyword)] == found
 
 
+def test_a_price_is_told_in_yuan_not_in_the_fen_that_are_stored(shop):
+    assert [str(row["price"]) for row in look(shop, "search_product", keyword="耳机")] == ["256.00"]
+
+
 def test_tickets_mail_and_calendar_can_be_read(shop):
     assert len(look(shop, "list_tickets", state="open")) == 4
     assert "忽略之前" in look(shop, "get_ticket", ticket_id="T-1003")["body"]
