@@ -77,6 +77,13 @@ def test_an_argument_that_only_a_stranger_wrote_does_not_pass():
     assert isinstance(verdict, AskPerson) and "order_id" in verdict.reason
 
 
+@pytest.mark.parametrize("read", ["10003", {"order": "10003"}, [Untrusted("10003")]])
+def test_a_stranger_who_writes_nothing_but_a_number_does_not_choose_the_order(read):
+    asked = "Read the ticket and refund the order that it names, the reason is: broken"
+    verdict = taint(ASKED)(request(REFUND, asked, read, order_id="10003", reason="broken"))
+    assert isinstance(verdict, AskPerson) and "order_id" in verdict.reason
+
+
 def test_a_number_that_the_user_left_out_may_come_from_a_trusted_field():
     asked = "Read the ticket and refund the order that it names, the reason is: broken"
     assert taint(ASKED)(request(REFUND, asked, STRANGE, order_id="10001", reason="broken")) == Allow()
