@@ -171,3 +171,9 @@ def test_the_signs_are_patterns_over_the_classes_that_are_explained():
     signs = json.loads((dataset("injection/signs.json")).read_text(encoding="utf-8"))
     used = {letter for _, pattern, _ in signs["signs"] for letter in pattern if letter.isalpha()}
     assert used <= set(signs["classes"]) and all(0 < weight < 1 for *_, weight in signs["signs"])
+
+
+def test_letters_that_nobody_can_see_are_a_sign_whatever_they_say():
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "hello there")
+    found = detect(f"Your parcel is on its way.{hidden}")
+    assert [sign.kind for sign in found.evidence] == ["smuggled"] and found.score >= 0.5
