@@ -145,10 +145,13 @@ def test_the_output_limit_excuses_nothing_but_a_beginning(arguments, said):
         (1, {"anyOf": [{"type": "string"}, {"type": "null"}]}, 1),
         ({"next": {"next": None}}, {"$ref": "#"}, 0),
         ({"next": {"next": 1}}, {"$ref": "#"}, 1),
+        (1, {"$ref": "#/$defs/Count"}, 0),
+        ("1", {"$ref": "#/$defs/Count"}, 1),
     ],
 )
 def test_arguments_are_held_against_the_strict_subset(value, schema, count):
     root = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}
+    root["$defs"] = {"Count": {"type": "integer"}}
     assert len(list(misfits(value, schema, root))) == count
 
 
