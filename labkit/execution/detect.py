@@ -22,7 +22,10 @@ from labkit.files import dataset
 PIECE = 256  # normalising a long run of combining marks takes quadratic time: so in pieces
 ROUNDS = 3  # an encoding inside an encoding inside an encoding
 WINDOW = 24  # class words: signs add up when they lie this close
-SMUGGLED = re.compile("[\u200b-\u200d\u2060\ufeff\U000e0020-\U000e007e]")
+SMUGGLED = re.compile(  # not what joins emoji or Persian letters; a flag of tags counts once
+    "\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f|[\U000e0020-\U000e007e]"
+    "|(?<![\u0600-\u06ff\ufe0f\U0001f000-\U0001faff])[\u200b-\u200d\u2060\ufeff]"
+)
 INVISIBLE = re.compile(
     "[\u00ad\u0300-\u036f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
 )

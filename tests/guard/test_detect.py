@@ -177,3 +177,16 @@ def test_letters_that_nobody_can_see_are_a_sign_whatever_they_say():
     hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "hello there")
     found = detect(f"Your parcel is on its way.{hidden}")
     assert [sign.kind for sign in found.evidence] == ["smuggled"] and found.score >= 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467 和 \U0001f469\u200d\U0001f469\u200d\U0001f466 周末见",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f 2:1",
+        "می\u200cخواهد و نمی\u200cشود و می\u200cروم و می\u200cآید",
+    ],
+    ids=["families", "the flag of England", "Persian"],
+)
+def test_what_joins_emoji_and_persian_letters_smuggles_nothing(text):
+    assert detect(text).score == 0.0
