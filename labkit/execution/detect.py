@@ -22,9 +22,10 @@ from labkit.files import dataset
 PIECE = 256  # normalising a long run of combining marks takes quadratic time: so in pieces
 ROUNDS = 3  # an encoding inside an encoding inside an encoding
 WINDOW = 24  # class words: signs add up when they lie this close
-SMUGGLED = re.compile(  # not what joins emoji or Persian letters; a flag of tags counts once
-    "\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f|[\U000e0020-\U000e007e]"
-    "|(?<![\u0600-\u06ff\ufe0f\U0001f000-\U0001faff])[\u200b-\u200d\u2060\ufeff]"
+FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
+SMUGGLED = re.compile(  # hidden characters, but not those that join emoji or Persian letters
+    "[\u200b-\u200d\u2060\ufeff\U000e0020-\U000e007e]"
+    "(?<![\u0600-\u06ff\ufe0f\U0001f000-\U0001faff][\u200b-\u200d\u2060\ufeff])"
 )
 INVISIBLE = re.compile(
     "[\u00ad\u0300-\u036f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
@@ -163,7 +164,7 @@ def detect(text: str) -> Finding:
     read = english(reading) if reading.isascii() else known.words.findall(reading)
     words = [word for word in read if word in known.classes]
     codes = "".join([known.classes[word] for word in words])
-    smuggled = [] if text.isascii() else SMUGGLED.findall(text)
+    smuggled = [] if text.isascii() else SMUGGLED.findall(FLAG.sub("", text))
     always = {"smuggled": (0.6, "")} if len(smuggled) > 3 else {}
     near: dict[int, dict[str, tuple[float, str]]] = {0: {}}
     for kind, pattern, weight in known.patterns:
