@@ -106,11 +106,14 @@ def _mend_end(path: Path | str) -> None:
     """Cut off what a crash left of a last line, so that the next one is not glued to it."""
     with open(path, "ab+") as file:
         size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 1))
+        if file.read() in (b"", b"\n"):
+            return
         file.seek(max(0, size - TAIL))
         last = file.read().rpartition(b"\n")[2]
         if _half(last):
             file.truncate(size - len(last))
-        elif last:
+        else:
             file.write(b"\n")
 
 

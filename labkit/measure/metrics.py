@@ -4,7 +4,6 @@ Each metric is a fraction whose numerator and denominator are written down; what
 (no call was made, so no arguments) is left out of the denominator.
 """
 
-import json
 import re
 import unicodedata
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any
 from labkit.measure.cases import Case
 from labkit.measure.match import Made, match_calls
 from labkit.measure.stats import Scores
+from labkit.protocol.arguments import read_json
 from labkit.runtime import State
 from labkit.shop.world import Change
 
@@ -156,10 +156,7 @@ def confusion(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
 
 
 def _arguments(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError, TypeError):
-        return None
+    value = read_json(text or "{}")
     return value if isinstance(value, dict) else None
 
 
