@@ -59,7 +59,7 @@ def test(context: typer.Context):
         if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
             environment["PYTHONPYCACHEPREFIX"] = folder  # compiled once, not by every kernel anew
         subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *context.args]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", *context.args]
         raise typer.Exit(subprocess.run(command, cwd=ROOT, env=environment).returncode)
 
 

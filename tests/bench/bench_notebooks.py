@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from labkit.classroom.workbook import quiet_environment
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile")
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2")
 
 
 def imports(path: Path) -> str:
